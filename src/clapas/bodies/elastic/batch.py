@@ -15,7 +15,7 @@ from clapas.compiled import kernel
 from clapas.typing import Array, Indices
 
 Kinematics = Literal["plane strain", "plane stress", "axisymmetric", "space"]
-CHUNK = 2048  # cells worked on together: bounds the memory of operators
+CHUNK = 2048  # cells treated together: bounds the memory of operators
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Batch:
         return len(self.cells) * len(self.element.stiffness.weights)
 
     def volumes(self, rule: Rule) -> Array:
-        """Volumes (m, g) that the points of a rule stand for. Axisymmetric ones are of the full circle."""
+        """Volumes (m, g) of the points of a rule; of the full circle if axisymmetric."""
         return self.gradients(rule)[0]
 
     def gradients(self, rule: Rule, part: slice = slice(None)) -> tuple[Array, Array]:
@@ -173,14 +173,14 @@ def _strain_operator(gradients: Array, hoop: Array, volume: Array, bbar: bool) -
         if bbar:
             for point in range(g):
                 for dof in range(k * d):
-                    own = B[cell, point, 0, dof] + B[cell, point, 1, dof] + B[cell, point, 2, dof]
+                    dilatation = B[cell, point, 0, dof] + B[cell, point, 1, dof] + B[cell, point, 2, dof]
                     for row in range(3):
-                        B[cell, point, row, dof] += (mean[dof] / total - own) / 3.0
+                        B[cell, point, row, dof] += (mean[dof] / total - dilatation) / 3.0
     return B
 
 
 def _gradient_operator(gradients: Array, hoop: Array) -> Array:
-    """The same for the displacement gradient, by rows, and the hoop stretch last in the plane."""
+    """Operator of the displacement gradient, by rows, with the hoop stretch last in the plane."""
     m, g, k, d = gradients.shape
     G = np.zeros((m, g, 5 if d == 2 else 9, k, d))
     for i in range(d):

@@ -1,18 +1,18 @@
-"""The surface of an elastic body as detection sees it: balls at its nodes, slabs under its sides.
+"""The surface of an elastic body for detection: balls at its nodes, slabs under its sides.
 
-Rigid faces meet the nodes, and rigid corners and grains meet the sides. Each node has a small ball that
-touches the surface from inside; gaps are counted from the node itself. Each side is a segment in the plane, a
-triangle in space (quadratic sides are several), with a slab under it that moves with it but keeps its first
-size: it serves to find pairs. What was found is then put right on the side as it is: the other's point x is
-projected on it,
+Rigid faces touch the nodes, and rigid corners and grains touch the sides. Each node has a small ball that
+touches the surface from inside; gaps are measured from the node. Each side is a segment in the plane, a
+triangle in space (quadratic sides are several), with a slab under it that moves with it but keeps its initial
+size and serves to find pairs. Contacts are then corrected on the deformed side: the point x of the other
+body is projected on it,
 
     x = Σ β_k x_k + g n,     Σ β_k = 1,
 
 and there is a contact with gap g along the outward normal n if the projection is on the side, and not at one
-of its nodes, whose ball has it. The contact moves with the nodes by the weights β. In space a ball on a ridge
-between two triangles projects beyond their common edge on both: it touches the edge. Pairs that were found
-along another normal are not those of a side and a corner: they are the faces of others, which the nodes meet,
-and in space crossing edges, which nothing here sees.
+of its nodes, which has its ball. The contact moves with the nodes by the weights β. In space a ball on a
+ridge between two triangles projects beyond their common edge on both: it touches the edge. Pairs found along
+another normal are not those of a side and a corner: they are faces of other bodies, which touch the
+nodes, and in space crossing edges, which are not detected.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from clapas.geometry.shapes.polyhedron import Polyhedron
 from clapas.typing import Array, Indices, Mask
 
 SKIN = 1e-4  # radius of the balls at the nodes, as a share of the shortest side
-DEPTH = 0.2  # of the shortest side: how deep the slabs are
-LONGER = {2: 1.1, 3: 1.5}  # a slab is so much longer than its side, which may stretch, by d
-AT_NODE = 1e-6  # of a side: a contact so near to a node is the node's
-BEYOND = 1e-9  # of a side: what rounding may leave between neighbours
+DEPTH = 0.2  # of the slabs, as a share of the shortest side
+LONGER = {2: 1.1, 3: 1.5}  # length of a slab per length of its side, which may stretch, by d
+AT_NODE = 1e-6  # of a side: a contact this near to a node belongs to the node
+BEYOND = 1e-9  # of a side: gap between neighbours due to rounding
 ALONG = 1.0 - 1e-6  # cosine: a corner before a side is found along the normal of the side
 FACING = 0.9999  # cosine: balls of two nodes touch along the normal of the surface
 ALIKE = 4.0  # ratio of radii up to which another ball is that of a node, and no grain
@@ -96,15 +96,15 @@ class SurfaceCarriers:
     @cached_property
     def neighbours(self) -> Indices:
         """The side across the edge opposite to each node of a triangle, (k, d); −1 where there is none."""
-        found = np.full(self.sides.shape, -1)
+        across = np.full(self.sides.shape, -1)
         if self.mesh.d == 2 or not len(self.sides):
-            return found
+            return across
         edges = np.sort(self.sides[:, [[1, 2], [2, 0], [0, 1]]], axis=2).reshape(-1, 2)
         order = np.lexsort(edges.T)
         same = np.flatnonzero((edges[order][1:] == edges[order][:-1]).all(axis=1))
         first, second = order[same], order[same + 1]
-        found.ravel()[first], found.ravel()[second] = second // 3, first // 3
-        return found
+        across.ravel()[first], across.ravel()[second] = second // 3, first // 3
+        return across
 
     @property
     def n(self) -> int:
@@ -127,9 +127,9 @@ class SurfaceCarriers:
 
     @cached_property
     def shapes(self) -> list[tuple[int, Shape]]:
-        """Carrier and shape of each."""
+        """Carriers with their shapes."""
         ball: Shape = Disk(self.radius) if self.mesh.d == 2 else Sphere(self.radius)
-        found: list[tuple[int, Shape]] = [(k, ball) for k in range(len(self.nodes))]
+        shapes: list[tuple[int, Shape]] = [(k, ball) for k in range(len(self.nodes))]
         corners, depth = self.mesh.nodes[self.sides], DEPTH * self.shortest
         poses = self._slabs(self.mesh.nodes)
         for k, points in enumerate(corners):
@@ -142,8 +142,8 @@ class SurfaceCarriers:
                 )
                 local[:, 2] = 0.5 * depth
                 slab = Polyhedron(np.concatenate((local, local - np.array([0.0, 0.0, depth]))))
-            found.append((len(self.nodes) + k, slab))
-        return found
+            shapes.append((len(self.nodes) + k, slab))
+        return shapes
 
     @property
     def names(self) -> list[str]:
@@ -151,7 +151,7 @@ class SurfaceCarriers:
         sides = [f"side {'-'.join(map(str, nodes))}" for nodes in self.sides]
         return [f"node {node}" for node in self.nodes] + sides
 
-    # ---------------------------------------------------------------- where they are
+    # ---------------------------------------------------------------- positions
 
     def poses(self, position: Array) -> Poses:
         """Balls inside their nodes by their radius, slabs under their sides, from positions of all nodes."""
@@ -166,9 +166,11 @@ class SurfaceCarriers:
         for kind, rows in self.faces:
             side = element(kind)
             for corner in range(rows.shape[1]):
-                own = side_normals(position[rows], kind, np.tile(side.nodes[corner], (len(rows), 1)))
+                contribution = side_normals(position[rows], kind, np.tile(side.nodes[corner], (len(rows), 1)))
                 for axis in range(self.mesh.d):
-                    normal[:, axis] += np.bincount(rows[:, corner], own[:, axis], minlength=len(position))
+                    normal[:, axis] += np.bincount(
+                        rows[:, corner], contribution[:, axis], minlength=len(position)
+                    )
         outward = normal[self.nodes]
         length = np.linalg.norm(outward, axis=1)
         return np.asarray(outward / np.where(length > 0.0, length, 1.0)[:, None])
@@ -187,7 +189,7 @@ class SurfaceCarriers:
         axes = np.stack((along, np.cross(normal, along), normal), axis=2)
         return Poses(centre, rotations.from_matrix(axes))
 
-    # ---------------------------------------------------------------- how they move
+    # ---------------------------------------------------------------- motion
 
     def weights(self, position: Array, at: Touches) -> tuple[Indices, Array]:
         """Nodes (n, d) and their weights at points of carriers; a ball has one node, with weight 1."""
@@ -198,8 +200,8 @@ class SurfaceCarriers:
         nodes[~on_side] = self.nodes[at.carrier[~on_side]][:, None]
         beta[~on_side, 0] = 1.0
         nodes[on_side] = self.sides[at.carrier[on_side] - count]
-        found, _ = projected(at.point[on_side], position[nodes[on_side]])
-        beta[on_side] = found
+        projection, _ = projected(at.point[on_side], position[nodes[on_side]])
+        beta[on_side] = projection
         return nodes, beta
 
     def jacobian(self, position: Array, at: Touches, column: Indices, n_dof: int) -> sparse.csr_array:
@@ -209,8 +211,8 @@ class SurfaceCarriers:
         columns = column[nodes[:, :, None] * d + np.arange(d)]  # (n, d nodes, d)
         rows = np.broadcast_to(np.arange(len(nodes))[:, None, None] * d + np.arange(d), columns.shape)
         values = np.broadcast_to(beta[:, :, None], columns.shape)
-        there = (columns >= 0) & (values != 0.0)
-        entries = values[there], (rows[there], columns[there])
+        present = (columns >= 0) & (values != 0.0)
+        entries = values[present], (rows[present], columns[present])
         return sparse.csr_array(sparse.coo_array(entries, shape=(len(nodes) * d, n_dof)).tocsr())
 
     # ---------------------------------------------------------------- contacts
@@ -257,19 +259,20 @@ class SurfaceCarriers:
                 outward = sign * found.normal[balls]
                 cosine = np.einsum("nd,nd->n", self.normals(position)[mine[balls]], outward)
                 keep[balls] = self._faces_it(found, balls, cosine, sign, others)
-                # The ball of a node at a corner stands out of the faces beside it: the gap is the node's.
+                # The ball of a node at a corner protrudes from the adjacent faces: use the gap of the node.
                 beyond = self.radius * (1.0 - cosine)
                 gap[balls] += beyond
                 point[balls] -= 0.5 * beyond[:, None] * outward
-        made = replace(found, point=point, normal=normal, gap=gap)
-        return made if keep.all() else made.take(np.flatnonzero(keep))
+        refined = replace(found, point=point, normal=normal, gap=gap)
+        return refined if keep.all() else refined.take(np.flatnonzero(keep))
 
     def _on_ridges(
         self, position: Array, centre: Array, beta: Array, side: Indices, collider: Indices
     ) -> tuple[Mask, Array, Array]:
         """Balls before an edge: beyond it for the triangles on both sides, each edge once.
 
-        Returns which (n,), and for all the way from the edge to the centre and the point of the edge, (n, 3).
+        Returns a mask (n,), and for all the vectors from the edge to the centre and the points of the edge,
+        (n, 3).
         """
         opposite = beta.argmin(axis=1)
         across = self.neighbours[side, opposite]
@@ -296,9 +299,9 @@ class SurfaceCarriers:
     def _faces_it(
         self, found: Contacts, at: Indices, cosine: Array, sign: float, others: Neighbourhood
     ) -> Mask:
-        """Whether balls of nodes meet what is there along the normal of the surface, by cosines with it.
+        """Whether balls of nodes touch along the normal of the surface, by cosines with it.
 
-        Two balls of nodes that nearly face each other would touch askew; there the side of one has it.
+        Two balls of nodes that nearly face each other would touch obliquely; the side of one has the contact.
         """
         table = others.colliders
         row = (found.collider_b if sign > 0 else found.collider_a)[at]

@@ -1,11 +1,11 @@
 """Contacts of a solid: nodes against rigid obstacles, and against the sides of deformable bodies.
 
-A contact definition is asked for :class:`ContactRows` at a displacement: gaps, and the small blocks of H that
-turn displacements into normal and tangential motion at each contact. Gaps are total; slip is counted from the
-last equilibrium, for the state of a frictional body is its forces (Alart 1997 starts each problem from rest;
-under increments of load Coulomb's law takes increments of u_T).
+A contact definition gives :class:`ContactRows` at a displacement: gaps, and the small blocks of H that
+turn displacements into normal and tangential motion at each contact. Gaps are total; slip is measured from
+the last equilibrium, as the state of a frictional body is given by its forces (Alart 1997 starts each problem
+from rest; under increments of load Coulomb's law takes increments of u_T).
 
-Against rigid obstacles geometry is taken at the displacement asked for, with its derivative: frames turn
+Against rigid obstacles geometry is evaluated at the current displacement, with its derivative: frames turn
 within Newton's method. Between deformable bodies the side that a node faces, the point on it and the frame
 are found at the last equilibrium and kept during an increment: sliding along several sides takes several
 increments.
@@ -27,7 +27,7 @@ from clapas.errors import SceneError
 from clapas.typing import Array, Indices
 
 CANDIDATES = 6  # sides near a node that are tried
-ROUNDS = 20  # of Newton's method for the nearest point of a side
+ROUNDS = 20  # iterations of Newton's method for the nearest point of a side
 BESIDE = 1e-6  # of the reference cell: a nearest point at its rim belongs to the side only up to this
 
 
@@ -38,7 +38,7 @@ class ContactRows:
     Parameters
     ----------
     dofs : array (n, m) of int
-        Displacements that each contact touches.
+        Displacements of each contact.
     H : array (n, d, m)
         Motion along (normal, tangents) per unit of those displacements.
     gap : array (n,)
@@ -72,7 +72,7 @@ class ContactRows:
 
 
 class ContactDefinition(Protocol):
-    """What the drivers ask of a definition of contact."""
+    """Interface of a definition of contact."""
 
     @property
     def mu(self) -> float:
@@ -81,7 +81,7 @@ class ContactDefinition(Protocol):
 
     @property
     def motion(self) -> Sequence[float] | None:
-        """How far an obstacle moves under the loads of a stage (m)."""
+        """Displacement of an obstacle under the loads of a stage (m)."""
         ...
 
     def place(self, solid: Solid, u: Array, shift: Array, step: Array) -> Placed:
@@ -93,7 +93,7 @@ class ContactDefinition(Protocol):
 
 
 class Placed(Protocol):
-    """Contacts found at an equilibrium, to be asked at displacements near it."""
+    """Contacts found at an equilibrium, to be evaluated at displacements near it."""
 
     @property
     def nodes(self) -> Indices:
@@ -117,11 +117,11 @@ class RigidContact:
     surface : str
         Group of nodes.
     obstacle : Obstacle
-        Where it is when the motion begins.
+        The obstacle at its initial position.
     mu : float
         Coefficient of friction, ≥ 0.
     motion : d floats, optional
-        How far the obstacle moves under the loads of this stage (m).
+        Displacement of the obstacle under the loads of this stage (m).
 
     Examples
     --------
@@ -138,7 +138,7 @@ class RigidContact:
         check_friction(self.mu)
 
     def place(self, solid: Solid, u: Array, shift: Array, step: Array) -> PlacedNodes:
-        """The nodes of the surface, wherever they are."""
+        """All nodes of the surface."""
         nodes = solid.mesh.group(self.surface)
         origin, last = solid.mesh.nodes[nodes], u.reshape(-1, solid.d)[nodes]
         base = frames_of(self.obstacle.distance(origin + last, shift).normal)
@@ -147,7 +147,7 @@ class RigidContact:
 
 @dataclass(frozen=True, eq=False)
 class PlacedNodes:
-    """Nodes before a rigid obstacle; ``last`` and ``base`` are their displacements and frames before."""
+    """Nodes facing a rigid obstacle; ``last`` and ``base`` are their previous displacements and frames."""
 
     obstacle: Obstacle
     shift: Array
@@ -160,10 +160,10 @@ class PlacedNodes:
     def rows(self, u: Array) -> ContactRows:
         """Rows at u; see :class:`Placed`."""
         n, d = self.origin.shape
-        now = u.reshape(-1, d)[self.nodes]
-        gap, normal, curvature = self.obstacle.distance(self.origin + now, self.shift + self.step)
+        u_nodes = u.reshape(-1, d)[self.nodes]
+        gap, normal, curvature = self.obstacle.distance(self.origin + u_nodes, self.shift + self.step)
         frames = turned(self.base, normal)
-        relative = now - self.last - self.step
+        relative = u_nodes - self.last - self.step
         slip = np.einsum("ncd,nd->nc", frames[:, 1:], relative)
         bend = None
         if curvature.any():
@@ -187,14 +187,14 @@ class PlacedNodes:
 class SurfaceContact:
     """Nodes of one surface that must not enter the sides of another: node to side.
 
-    Take the finer or the softer surface as ``surface``. Both ways is two definitions; where nodes face nodes
-    they say the same twice, which the Newton method bears. A constant pressure passes exactly between
-    matching meshes, and both ways between straight sides in the plane.
+    Use the finer or the softer surface as ``surface``. Both directions take two definitions; where nodes
+    face nodes they are redundant, which the Newton method tolerates. A constant pressure is transmitted
+    exactly between matching meshes, and in both directions between straight sides in the plane.
 
     Parameters
     ----------
     surface, other : str
-        Groups; the nodes of the first meet the sides of the second.
+        Groups; the nodes of the first touch the sides of the second.
     mu : float
         Coefficient of friction, ≥ 0.
     """
@@ -228,7 +228,7 @@ class SurfaceContact:
         near = np.einsum("nk,nkd->nd", functions, position[rows[face]])
         normal = side_normals(position[rows[face]], kind, point)
         gap = np.einsum("nd,nd->n", normal, position[nodes] - near)
-        # A node beside the surface faces nothing: its distance keeps it inactive.
+        # A node beside the surface faces no side: its distance keeps it inactive.
         gap = np.where(inside, gap, np.maximum(distance, np.abs(gap)) + 1e-300)
         d, k = solid.d, rows.shape[1]
         frames = frames_of(normal)
@@ -242,7 +242,7 @@ class SurfaceContact:
 
 @dataclass(frozen=True, eq=False)
 class PlacedSides:
-    """Nodes before sides, with gaps and frames of the last equilibrium ``last``."""
+    """Nodes facing sides, with gaps and frames of the last equilibrium ``last``."""
 
     nodes: Indices
     dofs: Indices
@@ -259,7 +259,7 @@ class PlacedSides:
 def nearest_sides(
     position: Array, nodes: Indices, kind: str, rows: Indices
 ) -> tuple[Indices, Array, Array, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """For each node the nearest side, the reference point on it, the distance, and whether it is not beside.
+    """Nearest side of each node, reference point on it, distance, and whether the node projects on it.
 
     Newton's method on ½|x − x(ξ)|², kept on the reference cell, for some near sides at once.
     """
@@ -279,9 +279,9 @@ def nearest_sides(
         normal_matrix = slope.transpose(0, 2, 1) @ slope
         raw = xi + np.linalg.solve(normal_matrix, np.einsum("nde,nd->ne", slope, away)[:, :, None])[:, :, 0]
         new = _on_cell(raw, simplex)
-        settled = np.abs(new - xi).max(initial=0.0) < 1e-13
+        converged = np.abs(new - xi).max(initial=0.0) < 1e-13
         xi = new
-        if settled:
+        if converged:
             break
     away = x - np.einsum("nk,nkd->nd", side.functions(xi), corners)
     distance = np.linalg.norm(away, axis=1).reshape(len(nodes), count)
@@ -331,7 +331,7 @@ def turned(base: Array, normal: Array) -> Array:
         return frames_of(normal)
     old = base[:, 0]
     cosine = np.einsum("nd,nd->n", old, normal)
-    behind = cosine < -0.9  # nearly opposite: no least rotation to speak of
+    behind = cosine < -0.9  # nearly opposite: the least rotation is ill-defined
     frames = base.copy()
     frames[:, 0] = normal
     middle = (old + normal) / np.where(behind, 1.0, 1.0 + cosine)[:, None]
@@ -352,7 +352,7 @@ def one_kind(solid: Solid, group: str) -> tuple[str, Indices]:
 
 
 def check_surfaces(surface: str, other: str) -> None:
-    """Refuse a surface that is to touch itself."""
+    """Reject contact of a surface with itself."""
     if surface == other:
         raise SceneError(
             f"surface '{surface}' cannot touch itself: self-contact in statics needs two groups that share "
@@ -361,6 +361,6 @@ def check_surfaces(surface: str, other: str) -> None:
 
 
 def check_friction(mu: float) -> None:
-    """Refuse a coefficient of friction that is none."""
+    """Reject an invalid coefficient of friction."""
     if not 0.0 <= mu < np.inf:
         raise SceneError(f"mu must be a number ≥ 0, got {mu!r}")

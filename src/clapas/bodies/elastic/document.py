@@ -1,4 +1,4 @@
-"""A deformable body as one document, as scene files hold it.
+"""A deformable body as a document, as in scene files.
 
 [systems.settings]
 kinematics = "plane strain"          # optional; or "plane stress", "space"
@@ -94,10 +94,10 @@ def from_document(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             **{name: settings[name] for name in OF_SOLID if name in settings},
         )
         supports = [_support(entry) for entry in _list(settings, "supports")]
-        made = {name: settings[name] for name in OF_BODY if name in settings}
-        if "damping" in made:
-            made["damping"] = tuple(made["damping"])
-        return {"solid": solid, "supports": supports, "load": _load(settings, solid), **made}
+        options = {name: settings[name] for name in OF_BODY if name in settings}
+        if "damping" in options:
+            options["damping"] = tuple(options["damping"])
+        return {"solid": solid, "supports": supports, "load": _load(settings, solid), **options}
     except (TypeError, ValueError, SettingsError, FormatError) as error:
         raise SceneError(f"elastic: {error}") from None
 
@@ -105,7 +105,7 @@ def from_document(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def to_document(bodies: ElasticBodies) -> dict[str, Any]:
     """The document of a body, its mesh as nodes, cells and groups."""
     solid, mesh = bodies.solid, bodies.solid.mesh
-    plain: dict[str, Any] = {
+    document: dict[str, Any] = {
         "mesh": {
             "nodes": mesh.nodes.tolist(),
             "cells": {name: rows.tolist() for name, rows in mesh.cells.items()},
@@ -114,49 +114,53 @@ def to_document(bodies: ElasticBodies) -> dict[str, Any]:
         "kinematics": solid.kinematics,
     }
     if isinstance(solid.material, Mapping):
-        plain["material"] = {group: _written(material) for group, material in solid.material.items()}
+        document["material"] = {
+            group: _material_table(material) for group, material in solid.material.items()
+        }
     else:
-        plain["material"] = _written(solid.material)
+        document["material"] = _material_table(solid.material)
     if solid.thickness != 1.0:
-        plain["thickness"] = solid.thickness
+        document["thickness"] = solid.thickness
     if solid.bbar is not None:
-        plain["bbar"] = solid.bbar
+        document["bbar"] = solid.bbar
     if bodies.supports:
-        plain["supports"] = [{"group": s.group, "axes": s.axes} for s in bodies.supports]
+        document["supports"] = [{"group": s.group, "axes": s.axes} for s in bodies.supports]
     if bodies.surface is not None:
-        plain["surface"] = [bodies.surface] if isinstance(bodies.surface, str) else list(bodies.surface)
+        document["surface"] = [bodies.surface] if isinstance(bodies.surface, str) else list(bodies.surface)
     for name in ("velocity", "load"):
         if getattr(bodies, name) is not None:
-            plain[name] = np.asarray(getattr(bodies, name), dtype=float).tolist()
+            document[name] = np.asarray(getattr(bodies, name), dtype=float).tolist()
     if any(bodies.damping):
-        plain["damping"] = list(bodies.damping)
-    plain |= {name: False for name in ("sides", "lumped") if not getattr(bodies, name)}
+        document["damping"] = list(bodies.damping)
+    document |= {name: False for name in ("sides", "lumped") if not getattr(bodies, name)}
     if bodies.skin is not None:
-        plain["skin"] = bodies.skin
-    return plain
+        document["skin"] = bodies.skin
+    return document
 
 
 def _mesh(table: Mapping[str, Any], folder: Path) -> Mesh:
     _only_known("elastic: mesh", table, (*GENERATORS, "file", "nodes", "cells", "groups", "position"))
-    ways = [name for name in (*GENERATORS, "file", "nodes") if name in table]
-    if len(ways) != 1:
+    sources = [name for name in (*GENERATORS, "file", "nodes") if name in table]
+    if len(sources) != 1:
         raise SceneError(
             f"elastic: mesh needs one of {', '.join((*GENERATORS, 'file', 'nodes'))}, got "
-            f"{' and '.join(ways) or 'none'}"
+            f"{' and '.join(sources) or 'none'}"
         )
-    (way,) = ways
-    if way == "file":
+    (source,) = sources
+    if source == "file":
         mesh = read_mesh(folder / str(table["file"]))
-    elif way == "nodes":
+    elif source == "nodes":
         for word in ("cells", "groups"):
             if not isinstance(table.get(word, {}), Mapping):
                 raise SceneError(f"elastic: mesh {word} must be a table, got {table[word]!r:.60}")
         mesh = Mesh(table["nodes"], table.get("cells", {}), table.get("groups"))
     else:
-        if not isinstance(table[way], Mapping):
-            raise SceneError(f"elastic: mesh {way} must be a table of its arguments, got {table[way]!r:.60}")
+        if not isinstance(table[source], Mapping):
+            raise SceneError(
+                f"elastic: mesh {source} must be a table of its arguments, got {table[source]!r:.60}"
+            )
         try:
-            mesh = GENERATORS[way](**table[way])
+            mesh = GENERATORS[source](**table[source])
         except TypeError as error:
             raise SceneError(f"elastic: mesh {str(error).replace('()', '')}") from None
     if "position" in table:
@@ -188,15 +192,15 @@ def _material(table: Any, where: str) -> Material:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise SceneError(f"elastic: {where}: {name} must be a number, got {value!r}")
     try:
-        made: Material = LAWS[law](**constants)
+        material: Material = LAWS[law](**constants)
     except TypeError as error:
         missing = str(error).partition("argument")[2].strip(": ") or error
         raise SceneError(f"elastic: {where}: law '{law}' needs {missing}") from None
-    return made
+    return material
 
 
-def _written(material: Material) -> dict[str, Any]:
-    law = next(word for word, made in LAWS.items() if type(material) is made)
+def _material_table(material: Material) -> dict[str, Any]:
+    law = next(word for word, cls in LAWS.items() if type(material) is cls)
     return {"law": law, **asdict(material)}  # type: ignore[call-overload]
 
 
@@ -215,8 +219,8 @@ def _load(settings: Mapping[str, Any], solid: Solid) -> Array | None:
         words = [] if not isinstance(entry, Mapping) else [word for word in LOADS if word in entry]
         if len(words) != 1 or set(entry) != {"group", *words}:
             raise SceneError(f"elastic: a load needs group and one of {', '.join(LOADS)}, got {entry!r:.80}")
-        made: Array = getattr(solid, words[0])(entry["group"], entry[words[0]])
-        total = made if total is None else total + made
+        load: Array = getattr(solid, words[0])(entry["group"], entry[words[0]])
+        total = load if total is None else total + load
     return total
 
 

@@ -1,6 +1,6 @@
 """Finite elements by their reference cells: nodes, shape functions, quadrature, faces.
 
-Each element is a row of a table: the places of its nodes on the reference cell and the monomials that span
+Each element is a row of a table: the positions of its nodes on the reference cell and the monomials that span
 its displacements. The shape functions follow: N_i is the combination of monomials that is one at node i and
 zero at the others. Nodes are numbered as in VTK and meshio: corners first, counterclockwise, then the middles
 of edges.
@@ -95,7 +95,7 @@ class Element:
         return np.asarray(_powers(points, self.exponents) @ self._coefficients)
 
     def gradients(self, points: Array) -> Array:
-        """Their derivatives by the reference coordinates, (g, k, d)."""
+        """Derivatives of the shape functions by the reference coordinates, (g, k, d)."""
         slopes = np.empty((len(points), self.n_nodes, self.d))
         for axis in range(self.d):
             lowered = self.exponents.copy()
@@ -128,10 +128,10 @@ def conical(order: int, d: int) -> Rule:
         sets.append((0.5 * (x + 1.0), w * 0.5 ** (a + 1)))
     points, weights = [], []
     for choice in product(range(order), repeat=d):
-        left, point = 1.0, []
+        remainder, point = 1.0, []
         for axis, i in enumerate(choice):
-            point.append(left * sets[axis][0][i])
-            left *= 1.0 - sets[axis][0][i]
+            point.append(remainder * sets[axis][0][i])
+            remainder *= 1.0 - sets[axis][0][i]
         points.append(point)
         weights.append(np.prod([sets[axis][1][i] for axis, i in enumerate(choice)]))
     return Rule(np.array(points), np.array(weights))
@@ -156,7 +156,7 @@ _SQUARE = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=float)
 _CUBE = np.array([[*p, z] for z in (-1, 1) for p in _SQUARE], dtype=float)
 _TRIANGLE = np.array([[0, 0], [1, 0], [0, 1]], dtype=float)
 _TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
-MIDDLES = {  # corners whose middle is each further node
+MIDDLES = {  # ends of the edge of each mid-edge node
     "T6": ((0, 1), (1, 2), (2, 0)),
     "Q8": ((0, 1), (1, 2), (2, 3), (3, 0)),
     "Tet10": ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)),

@@ -33,7 +33,7 @@ NAMES = {
 }
 # Solid elements of Abaqus in the plane and axisymmetric ones, by their number of nodes, as meshio calls them.
 PLANE_OF_ABAQUS = {"3": "CPS3", "4": "CPS4", "6": "CPE6", "8": "S8R"}
-FLAT = 1e-12  # of the size of the mesh: a third coordinate below is that of a plane mesh
+FLAT = 1e-12  # of the size of the mesh: largest spread of z in a plane mesh
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -45,7 +45,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     Raises
     ------
     FormatError
-        The file cannot be read, or holds an element or a group that has no place here.
+        The file cannot be read, or holds an unsupported element or group.
     MissingDependency
         meshio is not installed.
     """
@@ -59,34 +59,34 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
         raise
     except SceneError as error:
         raise FormatError(f"{path}: {error}") from None
-    except SystemExit:  # so meshio ends, once it has printed why
+    except SystemExit:  # how meshio fails, after printing the reason
         raise FormatError(
             f"{path}: meshio cannot read it: an element that it does not know, or not a file of this format"
         ) from None
-    except Exception as error:  # meshio passes on what a damaged file holds, whatever it is
+    except Exception as error:  # a damaged file may raise any exception in meshio
         raise FormatError(f"{path}: damaged, or not what it should be ({error})") from None
 
 
 def write_mesh(
     path: str | os.PathLike[str], mesh: Mesh, fields: Mapping[str, Array] | None = None, **options: Any
 ) -> None:
-    """Write a mesh, its groups and nodal fields in the format that the name's ending asks for.
+    """Write a mesh, its groups and nodal fields in the format of the file extension.
 
     Parameters
     ----------
     path : path
         Such as ``block.msh``, ``block.vtu``, ``block.inp``.
     mesh : Mesh
-        What to write. Groups go where the format has node sets (Abaqus, Gmsh as physical groups of points).
+        The mesh. Groups are written if the format has node sets (Abaqus, Gmsh as physical groups of points).
     fields : mapping of name to array (n,) or (n, k), optional
         Nodal fields, such as displacements.
     options
         Passed to meshio, such as ``file_format="gmsh22"``.
     """
     meshio = _meshio()
-    words = {ours: theirs for theirs, ours in NAMES.items()}
+    meshio_names = {ours: theirs for theirs, ours in NAMES.items()}
     points = np.column_stack((mesh.nodes, np.zeros(mesh.n_nodes))) if mesh.d == 2 else mesh.nodes
-    cells = [(words[name], rows) for name, rows in mesh.cells.items()]
+    cells = [(meshio_names[name], rows) for name, rows in mesh.cells.items()]
     path = Path(path)
     data: dict[str, Any] = {"point_data": dict(fields or {})}
     if path.suffix == ".msh":
@@ -117,33 +117,33 @@ def _read(meshio: Any, path: Path) -> Any:
     with TemporaryDirectory() as folder:
         renamed = Path(folder) / path.name
         renamed.write_text(
-            plane.sub(lambda found: found[1] + PLANE_OF_ABAQUS[found[2]], text), encoding="utf-8"
+            plane.sub(lambda match: match[1] + PLANE_OF_ABAQUS[match[2]], text), encoding="utf-8"
         )
         return meshio.read(renamed)
 
 
-def _from_meshio(found: Any, where: str) -> Mesh:
-    points = np.asarray(found.points, dtype=float)
+def _from_meshio(data: Any, where: str) -> Mesh:
+    points = np.asarray(data.points, dtype=float)
     if points.ndim != 2 or points.shape[1] not in (2, 3) or not np.isfinite(points).all():
         raise FormatError(f"{where}: nodes must be rows of 2 or 3 finite coordinates, got {points.shape}")
-    blocks = [(NAMES.get(block.type, block.type), np.asarray(block.data)) for block in found.cells]
+    blocks = [(NAMES.get(block.type, block.type), np.asarray(block.data)) for block in data.cells]
     for name, rows in blocks:
         if rows.size and not 0 <= rows.min() <= rows.max() < len(points):
             raise FormatError(f"{where}: cells '{name}' name nodes that are not there")
         if name not in ELEMENTS and name != "vertex":
             raise FormatError(f"{where}: element '{name}' is not supported: expected {' or '.join(NAMES)}")
     groups: dict[str, list[Indices]] = {}
-    labels = {(int(tag), int(d)): name for name, (tag, d) in found.field_data.items()}
-    physical = found.cell_data.get("gmsh:physical", [])
+    labels = {(int(tag), int(d)): name for name, (tag, d) in data.field_data.items()}
+    physical = data.cell_data.get("gmsh:physical", [])
     for (name, rows), tags in zip(blocks, physical, strict=False):
         d = 0 if name == "vertex" else element(name).d
         for tag in np.unique(tags):
             if tag:
                 label = labels.get((int(tag), d), f"physical {tag}")
                 groups.setdefault(label, []).append(rows[np.asarray(tags) == tag].ravel())
-    for name, nodes in getattr(found, "point_sets", {}).items():
+    for name, nodes in getattr(data, "point_sets", {}).items():
         groups.setdefault(name, []).append(np.asarray(nodes, dtype=np.int64).ravel())
-    for name, parts in getattr(found, "cell_sets", {}).items():
+    for name, parts in getattr(data, "cell_sets", {}).items():
         for (_, rows), chosen in zip(blocks, parts, strict=False):
             if chosen is not None and len(chosen):
                 if not 0 <= np.min(chosen) <= np.max(chosen) < len(rows):

@@ -1,14 +1,14 @@
-"""Frames that turn with a body: strains stay small, and no stress is false, however far it turns.
+"""Corotational frames: small strains without spurious stress under any rotation.
 
-Linear elasticity knows no rotation: a block that turns by φ seems to shrink by 1 − cos φ, and is stressed.
-Seen from a frame that turns with it, it is not. The frame of a connected piece has its origin in the centre
-of mass and is turned by the mean rotation, the one that leaves the least of the motion (m: masses of the
-nodes, bars: places from the centre),
+Linear elasticity is not objective: a block that turns by φ seems to shrink by 1 − cos φ, and is stressed.
+In a frame that turns with it, it is not. The frame of a connected piece has its origin at the centre
+of mass and is turned by the mean rotation, which minimises the remaining motion (m: masses of the
+nodes, bars: positions relative to the centre),
 
     R = argmin Σ m |x̄ − R X̄|²,        e = Rᵀ x̄ − X̄,
 
 the polar rotation of Σ m x̄ X̄ᵀ. Strains, stresses and energy are those of the displacements e in the frame.
-Objective materials answer alike in all frames; there the frame serves the step in time (:mod:`.motion`).
+Objective materials respond alike in all frames; for them the frame serves the time step (:mod:`.motion`).
 
 References
 ----------
@@ -36,7 +36,7 @@ class Turned(NamedTuple):
     R : array (n, d, d)
         Rotation of the frame of each node.
     arm : array (n, d)
-        Places from the centre of the piece, in the world (m).
+        Positions relative to the centre of the piece, in the world (m).
     e : array (n·d,)
         Displacements in the frames (m).
     """
@@ -50,7 +50,7 @@ class Turned(NamedTuple):
         return _rotated(self.R, vectors)
 
     def to_frames(self, vectors: Array) -> Array:
-        """The same the other way."""
+        """Vectors of all nodes from the world to the frames."""
         return _rotated(self.R.transpose(0, 2, 1), vectors)
 
     def matrix(self, K: sparse.csr_array) -> sparse.csr_array:
@@ -82,7 +82,7 @@ class Frames:
     solid : Solid
         The undeformed body, with a density.
     turns : array (n_nodes,) of bool
-        Nodes of pieces that may turn; the frames of the others stay.
+        Nodes of pieces that may turn; the frames of the others are fixed.
 
     Examples
     --------
@@ -120,10 +120,10 @@ class Frames:
         return Turned(R, arm, e.ravel())
 
     def without_torque(self, force: Array, turned: Turned) -> Array:
-        """Forces on all nodes, in the world, less the rigid acceleration that their torque is.
+        """Forces on all nodes, in the world, less the rigid rotational acceleration of their torque.
 
-        Internal forces have none. Those of linear elasticity have one of second order in e, and forces at a
-        mean of two instants one of second order in the rotation between them.
+        Exact internal forces have no torque. Those of linear elasticity have one of second order in e, and
+        forces at a mean of two instants one of second order in the rotation between them.
         """
         f, arm = force.reshape(turned.arm.shape), turned.arm
         turning = self._piece[self._turns]
@@ -152,21 +152,21 @@ class Frames:
 
 
 def frames_of(solid: Solid, held: Held) -> Frames | None:
-    """Frames of the pieces that supports let turn; None where there are none."""
+    """Frames of the pieces that are free to turn; None where there are none."""
     nodes, d, pieces = solid.mesh.nodes, solid.d, solid.mesh.pieces
     size = max(float(np.ptp(nodes, axis=0).max()), np.finfo(float).tiny)
     turns = np.ones(len(nodes), dtype=bool)
-    of = pieces[held.dofs // d]
-    for piece in np.unique(of):
-        dofs = held.dofs[of == piece]
+    piece_of = pieces[held.dofs // d]
+    for piece in np.unique(piece_of):
+        dofs = held.dofs[piece_of == piece]
         arm, axis = (nodes[dofs // d] - nodes[dofs[0] // d]) / size, dofs % d
         # Rows of translations and rotations: velocity along the held axis.
         rows = [(axis == i).astype(float) for i in range(d)]
         for i, j in ((0, 1),) if d == 2 else ((0, 1), (1, 2), (2, 0)):
             rows.append(np.where(axis == j, arm[:, i], 0.0) - np.where(axis == i, arm[:, j], 0.0))
         _, sizes, V = np.linalg.svd(np.stack(rows, axis=1), full_matrices=True)
-        left = V[np.count_nonzero(sizes > RANK * sizes[0]) :]
-        turns[pieces == piece] = bool((np.abs(left[:, d:]) > RANK).any())
+        free_motions = V[np.count_nonzero(sizes > RANK * sizes[0]) :]
+        turns[pieces == piece] = bool((np.abs(free_motions[:, d:]) > RANK).any())
     return Frames(solid, turns) if turns.any() else None
 
 

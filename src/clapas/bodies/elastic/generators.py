@@ -1,4 +1,4 @@
-"""Meshes that need no mesher: blocks, bars, rings, and blocks refined where they are touched."""
+"""Structured meshes: blocks, bars, rings, and blocks refined at a contact."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def block(
 
 
 def bar(length: float, divisions: int, *, height: float = 1.0, kind: str = "Q4") -> Mesh:
-    """A straight bar along x, one cell high; with Poisson's ratio zero, that of one-dimensional waves.
+    """A straight bar along x, one cell high; with Poisson's ratio zero, for one-dimensional waves.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _closed(straight: Mesh) -> Mesh:
 
 
 def graded(fine: float, cells: int, growth: float) -> Array:
-    """Stations from 0 to 1: ``cells`` equal ones on [0, fine], then longer and longer ones by ``growth``.
+    """Stations from 0 to 1: ``cells`` equal ones on [0, fine], then cells that grow by the factor ``growth``.
 
     Examples
     --------
@@ -183,14 +183,14 @@ def graded(fine: float, cells: int, growth: float) -> Array:
 
 
 def hertz_block(contact: float, size: float, cells: int, kind: str = "Q4", *, growth: float = 1.25) -> Mesh:
-    """A square in x ≥ 0, y ≤ 0, refined at the origin, where a punch will touch it: half of a half-space.
+    """A square in x ≥ 0, y ≤ 0, refined at the origin for contact with a punch: half of a half-space.
 
     Parameters
     ----------
     contact : float
-        Half-width that will be touched (m); the equal fine cells reach 1.5 times as far.
+        Half-width of the contact (m); the equal fine cells reach 1.5 times as far.
     size : float
-        Edge of the square (m): some fifty times the contact, for the far field to matter little.
+        Edge of the square (m): about fifty times the contact, so that the far field matters little.
     cells : int
         Cells along the half-width.
     kind : str
@@ -203,14 +203,14 @@ def hertz_block(contact: float, size: float, cells: int, kind: str = "Q4", *, gr
     return block((size, size), (stations, 1.0 - stations[::-1]), kind, origin=(0.0, -size))
 
 
-def _shares(given: int | npt.ArrayLike) -> Array:
-    if isinstance(given, (int, np.integer)):
-        if given < 1:
-            raise SceneError(f"block: an axis needs at least one cell, got {given}")
-        return np.linspace(0.0, 1.0, int(given) + 1)
-    stations = np.asarray(given, dtype=float)
+def _shares(divisions: int | npt.ArrayLike) -> Array:
+    if isinstance(divisions, (int, np.integer)):
+        if divisions < 1:
+            raise SceneError(f"block: an axis needs at least one cell, got {divisions}")
+        return np.linspace(0.0, 1.0, int(divisions) + 1)
+    stations = np.asarray(divisions, dtype=float)
     if stations.ndim != 1 or len(stations) < 2 or stations[0] != 0.0 or stations[-1] != 1.0:
-        raise SceneError(f"block: stations must go from 0 to 1, got {given!r}")
+        raise SceneError(f"block: stations must go from 0 to 1, got {divisions!r}")
     if (np.diff(stations) <= 0.0).any():
         raise SceneError("block: stations must increase")
     return stations

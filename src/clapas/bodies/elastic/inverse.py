@@ -1,8 +1,7 @@
-"""The inverse of the effective mass of an elastic body, of which contacts ask the same part again and again.
+"""The inverse of the effective mass of an elastic body, with a cache of the columns used by contacts.
 
-In the frames that turn with a linear body M̃ stays the same as long as the step does, and so does what an
-impulse on one of its nodes moves: the columns of M̃⁻¹ of the nodes that touch something are kept. In the world
-M̃⁻¹ is that of the frames, turned.
+In the frames that turn with a linear body M̃ is constant for a constant time step, and so is M̃⁻¹: its columns
+for nodes in contact are kept. In the world M̃⁻¹ is that of the frames, rotated.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from clapas.bodies.elastic.frames import Turned
 from clapas.linalg.factor import Factor
 from clapas.typing import Array, Indices
 
-LARGEST = 20_000_000  # numbers that are kept: 160 MB
+LARGEST = 20_000_000  # cached numbers: 160 MB
 
 
 class KeptInverse:
-    """M̃⁻¹ by a factor of M̃, with the columns that were asked for.
+    """M̃⁻¹ by a factorisation of M̃, with a cache of its columns.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ class KeptInverse:
 
     def __init__(self, factor: Factor, size: int) -> None:
         self._factor, self.size = factor, size
-        self._place: Indices = np.full(size, -1)  # of columns among those kept
+        self._index: Indices = np.full(size, -1)  # of columns in the cache
         self._columns: Array = np.empty((0, size))
 
     def solve(self, right: Array) -> Array:
@@ -48,17 +47,17 @@ class KeptInverse:
 
     def block(self, dofs: Indices) -> Array:
         """Rows and columns of M̃⁻¹ at some degrees of freedom, (c, c)."""
-        missing = dofs[self._place[dofs] < 0]
+        missing = dofs[self._index[dofs] < 0]
         if (len(self._columns) + len(missing)) * self.size > LARGEST:
-            self._forget()
+            self._clear()
             missing = dofs
         if len(missing):
-            # One by one: bits of a column must not depend on which others are asked for with it, since a
-            # resumed run asks for other sets.
+            # One by one: a column must not depend in the last bits on the others solved with it, since a
+            # resumed run needs other sets.
             new = [self._column(dof) for dof in missing]
-            self._place[missing] = len(self._columns) + np.arange(len(missing))
+            self._index[missing] = len(self._columns) + np.arange(len(missing))
             self._columns = np.concatenate((self._columns, new))
-        block = self._columns[self._place[dofs]][:, dofs]
+        block = self._columns[self._index[dofs]][:, dofs]
         return np.asarray(0.5 * (block + block.T))
 
     def _column(self, dof: int) -> Array:
@@ -66,8 +65,8 @@ class KeptInverse:
         unit[dof] = 1.0
         return self._factor.solve(unit)
 
-    def _forget(self) -> None:
-        self._place = np.full(self.size, -1)
+    def _clear(self) -> None:
+        self._index = np.full(self.size, -1)
         self._columns = np.empty((0, self.size))
 
 
@@ -96,7 +95,7 @@ class TurnedInverse:
         return self.turned.to_world(self.own.solve(self.turned.to_frames(right)))
 
     def block(self, dofs: Indices) -> Array:
-        """Rows and columns at some degrees of freedom: those of their nodes in the frames, turned."""
+        """Rows and columns at some degrees of freedom: those of their nodes in the frames, rotated."""
         d = self.turned.arm.shape[1]
         nodes, at = np.unique(dofs // d, return_inverse=True)
         c = len(nodes)

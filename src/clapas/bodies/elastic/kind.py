@@ -1,6 +1,6 @@
-"""Elastic and plastic bodies in motion: the kind that a scene takes beside rigid bodies.
+"""Elastic and plastic bodies in motion: a kind of bodies for scenes.
 
-How they move is :mod:`.motion`, how contacts find their surface :mod:`.carriers`, what is seen of them
+Time stepping is in :mod:`.motion`, the contact surface in :mod:`.carriers`, display and recording in
 :mod:`.looks`.
 """
 
@@ -43,15 +43,15 @@ class ElasticBodies:
     Parameters
     ----------
     solid : Solid
-        With a density. A piece that no support keeps from turning flies and spins without false stress,
-        whatever its material. Within it, strains and rotations of linear elastic and von Mises materials
-        must stay small; neo-Hookean and logarithmic ones deform as they like.
+        With a density. A piece that is free to turn rotates without spurious stress for any material.
+        Within it, strains and rotations of linear elastic and von Mises materials
+        must stay small; neo-Hookean and logarithmic ones have no such limit.
     supports : sequence of Support
         Held displacements; their values must be zero.
     surface : str or sequence of str, optional
-        Groups that may touch things; the whole boundary by default.
+        Groups that may be in contact; the whole boundary by default.
     sides : bool
-        Whether the sides of the surface touch, too, or its nodes alone: enough where all else is flat.
+        Whether the sides of the surface touch as well, or its nodes alone, enough against flat bodies.
     velocity : d floats or array (n_nodes, d), optional
         At the start (m/s).
     load : array (n_dof,), optional
@@ -112,7 +112,7 @@ class ElasticBodies:
     # ---------------------------------------------------------------- files
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in plain words, numbers, lists and dictionaries."""
+        """Document of strings, numbers, lists and dictionaries."""
         return to_document(self)
 
     @classmethod
@@ -128,7 +128,7 @@ class ElasticBodies:
 
     @cached_property
     def motion(self) -> Motion:
-        """How it moves."""
+        """Time stepping."""
         return Motion(self.solid, hold(self.solid, self.supports), self.load, self.damping, self.lumped)
 
     @cached_property
@@ -140,15 +140,15 @@ class ElasticBodies:
 
     @cached_property
     def _start_velocity(self) -> Array:
-        given = np.zeros(self.solid.d) if self.velocity is None else np.asarray(self.velocity, dtype=float)
+        velocity = np.zeros(self.solid.d) if self.velocity is None else np.asarray(self.velocity, dtype=float)
         try:
-            return np.array(np.broadcast_to(given, self.solid.mesh.nodes.shape))
+            return np.array(np.broadcast_to(velocity, self.solid.mesh.nodes.shape))
         except ValueError:
             return np.empty(0)
 
     @cached_property
     def carriers(self) -> SurfaceCarriers:
-        """The surface as detection sees it."""
+        """The surface for detection."""
         groups = (self.surface,) if isinstance(self.surface, str) else self.surface
         return SurfaceCarriers(
             self.solid.mesh, None if groups is None else tuple(groups), self.sides, self.skin
@@ -166,7 +166,9 @@ class ElasticBodies:
 
     @cached_property
     def _fields(self) -> ElasticLooks:
-        return ElasticLooks(self.solid, self.carriers, any("accumulated" in own for own in self._histories))
+        return ElasticLooks(
+            self.solid, self.carriers, any("accumulated" in variables for variables in self._histories)
+        )
 
     @cached_property
     def _rotations(self) -> CellRotations:
@@ -213,7 +215,7 @@ class ElasticBodies:
         return Part(q, part.v)
 
     def advance(self, part: Part, v: Array, h: float) -> Part:
-        """The same at new velocities, where materials have yielded."""
+        """Displacements after h seconds at new velocities, with updated histories."""
         u = part.q[: self.n_dof] + h * v
         if self.solid.is_linear:
             return Part(u, v)
@@ -225,29 +227,29 @@ class ElasticBodies:
 
     def history(self, part: Part) -> tuple[History, ...]:
         """Internal variables of the materials at the Gauss points, one mapping per batch of the solid."""
-        found, first = [], self.n_dof
+        histories, first = [], self.n_dof
         for model in self._histories:
-            own: History = {}
+            variables: History = {}
             for name, shape in model.items():
                 last = first + int(np.prod(shape))
-                own[name] = part.q[first:last].reshape(shape)
+                variables[name] = part.q[first:last].reshape(shape)
                 first = last
-            found.append(own)
-        return tuple(found)
+            histories.append(variables)
+        return tuple(histories)
 
     @cached_property
     def _histories(self) -> list[dict[str, tuple[int, ...]]]:
-        return [{name: array.shape for name, array in own.items()} for own in self.solid.start()]
+        return [{name: array.shape for name, array in variables.items()} for variables in self.solid.start()]
 
     @staticmethod
     def _packed(u: Array, history: tuple[History, ...]) -> Array:
-        return np.concatenate([u, *(array.ravel() for own in history for array in own.values())])
+        return np.concatenate([u, *(array.ravel() for variables in history for array in variables.values())])
 
     # ---------------------------------------------------------------- motion
 
     @property
     def is_linear(self) -> bool:
-        """Whether steps need no second linearisation: linear material that supports keep from turning."""
+        """Whether steps need no second linearisation: linear material and supports against rotation."""
         return self.motion.is_linear
 
     def free(self, part: Part, span: Span) -> tuple[FactoredMass, Array]:
@@ -265,18 +267,18 @@ class ElasticBodies:
         return self.motion.rounding(part.q[: self.n_dof], span)
 
     def energy(self, part: Part, gravity: Array) -> Energy:
-        """½ vᵀ M v; what materials store and the potential of weight and load."""
+        """½ vᵀ M v; strain energy and the potential of weight and load."""
         return self.motion.energy(part.q[: self.n_dof], part.v, self.history(part), gravity)
 
     def doubt(self, part: Part) -> str | None:
-        """That cells of small strain have turned too far for their stresses to be true."""
-        angle = self._rotations.too_large(self._seen(part))
+        """Warning if cells of small strain have turned too far for valid stresses."""
+        angle = self._rotations.too_large(self._in_frames(part))
         if not angle:
             return None
         frames = self.motion.frames
         return too_far(angle, "" if frames is None else " within the body, beside its own rotation")
 
-    def _seen(self, part: Part) -> Array:
+    def _in_frames(self, part: Part) -> Array:
         return self.motion.seen(part.q[: self.n_dof])
 
     # ---------------------------------------------------------------- contacts
@@ -285,35 +287,35 @@ class ElasticBodies:
         return np.asarray(self.solid.mesh.nodes + self.displacements(part))
 
     def poses(self, part: Part) -> Poses:
-        """Where balls and slabs are."""
+        """Poses of balls and slabs."""
         return self.carriers.poses(self._position(part))
 
     def twists(self, part: Part) -> Array:
-        """Velocities of the nodes, and of the middles of sides; what else they do, :meth:`velocities` has."""
+        """Velocities of the nodes, and of the middles of sides; :meth:`velocities` is exact at points."""
         v = self.motion.everywhere(part.v).reshape(-1, self.d)
-        found = np.concatenate((v[self.carriers.nodes], v[self.carriers.sides].mean(axis=1)))
-        return np.column_stack((found, np.zeros((len(found), 1 if self.d == 2 else 3))))
+        linear = np.concatenate((v[self.carriers.nodes], v[self.carriers.sides].mean(axis=1)))
+        return np.column_stack((linear, np.zeros((len(linear), 1 if self.d == 2 else 3))))
 
     def jacobian(self, part: Part, at: Touches) -> sparse.csr_array:
         """Velocities of points: those of the node of a ball, of the nodes of a side by their weights."""
         return self.carriers.jacobian(self._position(part), at, self._column, self.n_dof)
 
     def velocities(self, part: Part, at: Touches) -> Array:
-        """The same at the velocities of the part."""
+        """Velocities of points of carriers at the velocities of the part."""
         return np.asarray(self.jacobian(part, at) @ part.v).reshape(-1, self.d)
 
     def during(self, part: Part, span: Span) -> Part:
-        """The part itself: nothing is imposed."""
+        """The part unchanged: no motion is imposed."""
         return part
 
     def margin(self, part: Part) -> float:
-        """None: the slabs are under the sides."""
+        """Zero: the slabs are under the sides."""
         return 0.0
 
     def refine(
         self, part: Part, contacts: Contacts, own: Sides, others: Neighbourhood, distance: float
     ) -> Contacts:
-        """The contacts on the sides as they are; see :mod:`clapas.bodies.elastic.carriers`."""
+        """The contacts on the deformed sides; see :mod:`clapas.bodies.elastic.carriers`."""
         return self.carriers.refined(self._position(part), contacts, own, others)
 
     # ---------------------------------------------------------------- joints
@@ -327,7 +329,7 @@ class ElasticBodies:
         return Anchor(f"node {node}", (node,))
 
     def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
-        """Nodes where they are; they do not turn."""
+        """Current nodes, without rotation."""
         return anchoring.weighted_nodes(anchors, self._position(part), self._column, self.n_dof)
 
     # ---------------------------------------------------------------- looks
@@ -337,20 +339,22 @@ class ElasticBodies:
         return self._fields.skins()
 
     def looks(self, part: Part) -> Sequence[Look]:
-        """Nodes where they are, with stress, displacement and plastic strain; nothing touches."""
+        """Current nodes, with stress, displacement and plastic strain, without contacts."""
         none = Touches(np.empty(0, dtype=np.int64), np.empty((0, self.d)))
         return self.pressed_looks(part, none, np.empty((0, self.d)))
 
     def pressed_looks(self, part: Part, at: Touches, force: Array) -> Sequence[Look]:
-        """The same with the normal pressure of contact forces (n, d) at points of carriers."""
-        return self._fields.look(self.displacements(part), self._seen(part), self.history(part), at, force)
+        """Looks with the normal pressure of contact forces (n, d) at points of carriers."""
+        return self._fields.look(
+            self.displacements(part), self._in_frames(part), self.history(part), at, force
+        )
 
     def gauges(self) -> Sequence[Gauge]:
         """Stresses at the Gauss points of all cells, batch after batch, and at the nodes; plastic strains."""
         return self._fields.gauges()
 
     def readings(self, part: Part) -> Sequence[Array]:
-        """Their values."""
+        """Values of the gauges."""
         frames, u = self.motion.frames, self.displacements(part).ravel()
         turned = None if frames is None else frames.at(u)
         return self._fields.readings(u if turned is None else turned.e, self.history(part), turned)

@@ -1,12 +1,12 @@
 """Plasticity at large strain, in logarithmic strains.
 
-With C = FᵀF and the Hencky strain E = ½ ln C, the small-strain law of von Mises is applied to E as it is: its
+With C = FᵀF and the Hencky strain E = ½ ln C, the small-strain law of von Mises is applied to E: its
 stress T is conjugate to E, and the second Piola-Kirchhoff stress and its tangent follow by the chain rule,
 
     S = 2 T : ∂E/∂C,        2 ∂S/∂C = 4 (∂E/∂C : D : ∂E/∂C + T : ∂²E/∂C∂C),        P = F S.
 
-Volume is kept exactly by a plastic strain without trace, for tr E = ln J. Superposed rotations change
-nothing. Under loads along fixed axes this is the multiplicative theory F = F_e F_p; where principal axes turn
+A traceless plastic strain preserves volume exactly, as tr E = ln J. Superposed rotations have no
+effect. Under loads along fixed axes this is the multiplicative theory F = F_e F_p; where principal axes turn
 while the material flows the two differ a little (Miehe, Apel, Lambrecht 2002).
 
 The derivatives of the logarithm of a matrix are its divided differences in the frame of its eigenvectors
@@ -48,7 +48,7 @@ class FiniteVonMises(VonMises):
 
     The yield stress is that of the stress conjugate to ½ ln C: for principal axes that do not turn, that of
     Kirchhoff's stress. In small strains it is :class:`VonMises` with the same constants. B-bar does not
-    apply, so cells that flow lock if they are linear: take Q8 or T6.
+    apply, so linear cells lock in plastic flow: use Q8 or T6.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class FiniteVonMises(VonMises):
 
     Examples
     --------
-    A cube pulled to twice its length without hardening bears the yield stress, over the shrunk section:
+    A cube stretched to twice its length without hardening carries the yield stress on its reduced section:
 
     >>> metal = FiniteVonMises(young=1000.0, poisson=0.3, yield_stress=1.0)
     >>> stretch, across = 2.0, 2.0**-0.5

@@ -1,4 +1,4 @@
-"""What is seen and recorded of an elastic body: its skin with fields, stresses at Gauss points and nodes."""
+"""Display and recording of an elastic body: skin with fields, stresses at Gauss points and nodes."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class ElasticLooks:
         return [Skin("surface", mesh.n_nodes, np.concatenate(halves), np.empty(0), tuple(fields))]
 
     def look(
-        self, moved: Array, seen: Array, history: tuple[History, ...], at: Touches, force: Array
+        self, moved: Array, strained: Array, history: tuple[History, ...], at: Touches, force: Array
     ) -> Sequence[Look]:
-        """Nodes moved by (n, d), stressed by displacements as strains see them, pressed by forces (n, d)."""
+        """Fields at displacements (n, d) in the world and (n·d,) in the frames, and contact forces (n, d)."""
         position = self.solid.mesh.nodes + moved
         values = [
-            self.solid.von_mises(seen, history),
+            self.solid.von_mises(strained, history),
             np.linalg.norm(moved, axis=1),
             self._pressure(position, at, force),
         ]
@@ -86,28 +86,30 @@ class ElasticLooks:
             kinematics=self.solid.kinematics,
             thickness=self.solid.thickness,
         ).areas("whole surface")
-        # Corners of Tet10 sides have no share of a constant pressure.
+        # Corners of Tet10 sides carry no part of a constant pressure.
         return np.where(areas > 1e-9 * float(areas.max()), areas, float(areas.max()))
 
-    # ---------------------------------------------------------------- what recordings keep
+    # ---------------------------------------------------------------- recordings
 
     def gauges(self) -> Sequence[Gauge]:
         """Stresses at the Gauss points of all cells, batch after batch, and at the nodes; plastic strains."""
         points = sum(batch.n_points for batch in self.solid.batches)
         s = 4 if self.solid.d == 2 else 6
-        made = [
+        gauges = [
             Gauge(
                 "stress", "Pa", (points, s), "Cauchy's stress at the Gauss points (xx, yy, zz, xy, yz, zx)"
             ),
             Gauge("nodal stress", "Pa", (self.solid.mesh.n_nodes, s), "the same at the nodes, by means"),
         ]
         if self.is_plastic:
-            made.append(Gauge("plastic strain", "", (points,), "accumulated, at the Gauss points"))
-        return made
+            gauges.append(Gauge("plastic strain", "", (points,), "accumulated, at the Gauss points"))
+        return gauges
 
-    def readings(self, seen: Array, history: tuple[History, ...], turned: Turned | None) -> Sequence[Array]:
-        """Their values at displacements as strains see them, in the frames that a body has turned to."""
-        stresses = self.solid.stresses(seen, history)
+    def readings(
+        self, strained: Array, history: tuple[History, ...], turned: Turned | None
+    ) -> Sequence[Array]:
+        """Values of the gauges at displacements in the frames ``turned``."""
+        stresses = self.solid.stresses(strained, history)
         if turned is not None:
             stresses = tuple(
                 turned.stresses(stress.reshape(-1, stress.shape[2]), np.repeat(batch.cells[:, 0], g)).reshape(
@@ -117,14 +119,14 @@ class ElasticLooks:
                 for g in (stress.shape[1],)
             )
         flat = np.concatenate([stress.reshape(-1, stress.shape[2]) for stress in stresses])
-        found = [flat, self.solid.at_nodes(stresses)]
+        values = [flat, self.solid.at_nodes(stresses)]
         if self.is_plastic:
             parts = [
-                own.get("accumulated", np.zeros(batch.n_points))
-                for own, batch in zip(history, self.solid.batches, strict=True)
+                variables.get("accumulated", np.zeros(batch.n_points))
+                for variables, batch in zip(history, self.solid.batches, strict=True)
             ]
-            found.append(np.concatenate(parts))
-        return found
+            values.append(np.concatenate(parts))
+        return values
 
 
 def _triangles(faces: Indices) -> Indices:

@@ -1,13 +1,13 @@
 """Materials: stress and consistent tangent from strain, at all Gauss points at once.
 
-A material is asked for stresses in the components of its *measure*:
+A material gives stresses in the components of its *measure*:
 
 * ``"strain"``: (xx, yy, zz, xy) in the plane, where zz is the hoop in axisymmetric models, and
   (xx, yy, zz, xy, yz, zx) in space. Shears are γ = 2ε. The stress is Cauchy's, displacements are small.
 * ``"gradient"``: the displacement gradient (11, 12, 21, 22, 33), or its nine components by rows in space.
   The stress is the first Piola-Kirchhoff stress P on the undeformed body (total Lagrangian).
 
-The consistent tangent is the derivative of the stress that the *algorithm* gives, not of the rate equation:
+The consistent tangent is the derivative of the stress computed by the *algorithm*, not of the rate equation:
 with it Newton's method converges quadratically (Simo, Taylor 1985).
 """
 
@@ -27,7 +27,7 @@ Measure = Literal["strain", "gradient"]
 
 
 class Material(Protocol):
-    """What a solid asks of its material."""
+    """Interface of a material."""
 
     measure: ClassVar[Measure]
     is_linear: ClassVar[bool]
@@ -53,7 +53,7 @@ class Material(Protocol):
         ...
 
     def stored(self, measure: Array, history: History, flat: bool) -> Array:
-        """Energy per undeformed volume (n,) that could be given back (J/m³), at the end of an increment."""
+        """Recoverable energy per undeformed volume (n,) (J/m³), at the end of an increment."""
         ...
 
 
@@ -112,7 +112,7 @@ class Elastic:
         return float(np.sqrt(self.young / self.density))
 
     def moduli(self, components: int, flat: bool = False) -> Array:
-        """Matrix of σ = D ε in 4 or 6 components; ``flat`` for plane stress, where zz does not count."""
+        """Matrix of σ = D ε in 4 or 6 components; ``flat`` for plane stress, without zz."""
         if flat:
             E, nu = self.young, self.poisson
             D = np.zeros((4, 4))
@@ -188,7 +188,7 @@ class VonMises:
 
     @property
     def elastic(self) -> Elastic:
-        """Its elastic part."""
+        """The elastic part of the law."""
         return Elastic(young=self.young, poisson=self.poisson, density=self.density)
 
     def history(self, points: int, components: int) -> History:
@@ -312,7 +312,7 @@ class NeoHookean:
         return np.asarray(0.5 * G * ((F**2).sum(axis=(1, 2)) - 3.0 - 2.0 * log) + 0.5 * lame * log**2)
 
     def _thinned(self, measure: Array) -> Array:
-        """The gradients with the stretch through the thickness that leaves it without stress."""
+        """The gradients with the stretch through the thickness at zero normal stress."""
         guess = -self.poisson / (1.0 - self.poisson) * (measure[:, 0] + measure[:, 3])
         return without_normal_stress(self._piola, measure, 4, guess, -1.0)
 
@@ -335,7 +335,7 @@ class NeoHookean:
 
 
 def components(s: int) -> Indices:
-    """Which of the nine components of a gradient, by rows, a measure of s components has."""
+    """Components of a gradient, of nine by rows, in a measure of s components."""
     return np.arange(9) if s == 9 else np.array([0, 1, 3, 4, 8])
 
 

@@ -14,7 +14,7 @@ from clapas.bodies.elastic.pieces import pieces
 from clapas.errors import SceneError, unknown_name
 from clapas.typing import Array, Indices
 
-DEGENERATE = 1e-12  # of a cell's size: a Jacobian below this share has no volume
+DEGENERATE = 1e-12  # of a cell's size: largest Jacobian of a degenerate cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class Mesh:
         for name, rows in cells.items():
             if name not in SOLID_ELEMENTS:
                 raise unknown_name("solid element", name, SOLID_ELEMENTS)
-            found = element(name)
+            kind = element(name)
             block = np.array(rows, dtype=np.int64)
-            if block.ndim != 2 or block.shape[1] != found.n_nodes:
-                raise SceneError(f"mesh: cells {name} must be (m, {found.n_nodes}), got shape {block.shape}")
-            if found.d != points.shape[1]:
-                raise SceneError(f"mesh: {name} is in {found.d}-D but the nodes are in {points.shape[1]}-D")
+            if block.ndim != 2 or block.shape[1] != kind.n_nodes:
+                raise SceneError(f"mesh: cells {name} must be (m, {kind.n_nodes}), got shape {block.shape}")
+            if kind.d != points.shape[1]:
+                raise SceneError(f"mesh: {name} is in {kind.d}-D but the nodes are in {points.shape[1]}-D")
             blocks[name] = _in_range(block, len(points), f"cells {name}")
         if not blocks or not any(len(block) for block in blocks.values()):
             raise SceneError("mesh: no cells; give cells={'Q4': ...} or another solid element")
@@ -97,9 +97,9 @@ class Mesh:
             if not bad.size:
                 continue
             cell = int(bad[0])
-            what = "inverted" if volume[cell].max() < 0.0 else "degenerate or folded"
+            defect = "inverted" if volume[cell].max() < 0.0 else "degenerate or folded"
             raise SceneError(
-                f"mesh: cell {cell} of {name} (nodes {rows[cell].tolist()}) is {what}: its Jacobian is "
+                f"mesh: cell {cell} of {name} (nodes {rows[cell].tolist()}) is {defect}: its Jacobian is "
                 f"{worst[cell]:.3e} at a corner ({bad.size} such cells). Number plane cells "
                 "counterclockwise; oriented(nodes, cells) reverses cells that are only inverted"
             )
@@ -146,7 +146,7 @@ class Mesh:
             for side in kind.sides:
                 by_kind.setdefault(kind.side, []).append(rows[:, list(side)])
         everything = {kind: np.vstack(parts) for kind, parts in by_kind.items()}
-        # A quadratic side may face a linear one of another cell only by mistake: corners decide.
+        # A quadratic side next to a linear one is a mistake in the mesh: compare corners only.
         keys = {kind: np.sort(rows[:, : CORNERS[kind]], axis=1) for kind, rows in everything.items()}
         outer = {}
         for side_kind, key in keys.items():
@@ -160,11 +160,11 @@ class Mesh:
             return self.boundary
         inside = np.zeros(self.n_nodes, dtype=bool)
         inside[self.group(group)] = True
-        found = {kind: rows[inside[rows].all(axis=1)] for kind, rows in self.boundary.items()}
-        found = {kind: rows for kind, rows in found.items() if len(rows)}
-        if not found:
+        sides = {kind: rows[inside[rows].all(axis=1)] for kind, rows in self.boundary.items()}
+        sides = {kind: rows for kind, rows in sides.items() if len(rows)}
+        if not sides:
             raise SceneError(f"group '{group}' holds no side of the boundary: it has no surface")
-        return found
+        return sides
 
     @cached_property
     def pieces(self) -> Indices:
@@ -172,7 +172,7 @@ class Mesh:
         return pieces(self.cells.values(), self.n_nodes)
 
     def restricted(self, group: str) -> Mesh:
-        """The cells all of whose nodes are in a group, as a mesh of its own."""
+        """The cells all of whose nodes are in a group, as a separate mesh."""
         inside = np.zeros(self.n_nodes, dtype=bool)
         inside[self.group(group)] = True
         cells = {name: rows[inside[rows].all(axis=1)] for name, rows in self.cells.items()}
@@ -202,12 +202,12 @@ class Mesh:
             ends = np.array(MIDDLES[higher[name]])
             blocks.append((name, rows, len(ends)))
             pairs.append(np.sort(rows[:, ends], axis=2).reshape(-1, 2))
-        edges, place = np.unique(np.vstack(pairs), axis=0, return_inverse=True)
-        place = place.ravel() + self.n_nodes
+        edges, middle = np.unique(np.vstack(pairs), axis=0, return_inverse=True)
+        middle = middle.ravel() + self.n_nodes
         cells, first = {}, 0
         for name, rows, count in blocks:
             last = first + len(rows) * count
-            cells[higher[name]] = np.hstack((rows, place[first:last].reshape(-1, count)))
+            cells[higher[name]] = np.hstack((rows, middle[first:last].reshape(-1, count)))
             first = last
         groups = {}
         for name, nodes in self.groups.items():
@@ -245,7 +245,7 @@ def join(parts: Mapping[str, Mesh]) -> Mesh:
 
 
 def oriented(nodes: npt.ArrayLike, cells: Mapping[str, npt.ArrayLike]) -> dict[str, Indices]:
-    """The cells with those reversed that are numbered the wrong way round."""
+    """The cells, with inverted ones renumbered."""
     reverse = {
         "T3": (0, 2, 1),
         "T6": (0, 2, 1, 5, 4, 3),
@@ -257,8 +257,8 @@ def oriented(nodes: npt.ArrayLike, cells: Mapping[str, npt.ArrayLike]) -> dict[s
     }
     points = np.asarray(nodes, dtype=float)
     turned: dict[str, Indices] = {}
-    for name, given in cells.items():
-        rows = np.array(given, dtype=np.int64)
+    for name, numbers in cells.items():
+        rows = np.array(numbers, dtype=np.int64)
         kind = element(name)
         volume = np.linalg.det(jacobians(points[rows], kind.gradients(kind.stiffness.points))).sum(axis=1)
         rows[volume < 0.0] = rows[volume < 0.0][:, reverse[name]]

@@ -4,10 +4,11 @@ A node of one surface has the mean gap around it, weighted by its shape function
 
     g_i = n_i · ∫ N_i (x − x̂) / ∫ N_i,        x on the surface, x̂ facing it on the other,
 
-and a contact force r_i spreads as a pressure r_i N_i / ∫N_i on both. A constant pressure passes exactly
-through meshes that do not match (the patch test), which nodes against sides cannot do. The integrals are over
-the parts that each pair of sides has in common: intervals in the plane, clipped polygons in space, with Gauss
-points in each. Complementarity holds for mean gaps, so single nodes may overlap by a share of a cell's sag.
+and a contact force r_i acts as a pressure r_i N_i / ∫N_i on both. A constant pressure is transmitted exactly
+between non-matching meshes (the patch test), unlike with node-to-side contact. The integrals are over
+the overlap of each pair of sides: intervals in the plane, clipped polygons in space, with Gauss
+points in each. Complementarity holds for mean gaps, so single nodes may penetrate by a fraction of a cell's
+sagitta.
 
 References
 ----------
@@ -37,10 +38,10 @@ from clapas.compiled import kernel
 from clapas.errors import SceneError
 from clapas.typing import Array, Indices
 
-REACH = 2.0  # sizes of the largest side: how much farther than the nearest pair is looked
-SMALL = 1e-10  # of a side: an overlap that is none
-ROUNDS = 25  # of Newton's method for a point that faces another
-CORNERS_LEFT = 10  # of a triangle or quadrilateral clipped by another, at most
+REACH = 2.0  # sizes of the largest side: range of the search beyond the nearest pair
+SMALL = 1e-10  # of a side: negligible overlap
+ROUNDS = 25  # iterations of Newton's method for a point that faces another
+CORNERS_LEFT = 10  # bound on the corners of a triangle or quadrilateral clipped by another
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ class MortarContact:
     mu : float
         Coefficient of friction, ≥ 0.
     reach : float, optional
-        How far (m) a side looks for sides that face it; by default twice the largest side farther than the
+        Distance (m) of the search for facing sides; by default twice the largest side farther than the
         nearest pair. Pairs are found at the start of each increment.
 
     Examples
@@ -158,7 +159,7 @@ def _placed(
     position: Array,
     u: Array,
 ) -> PlacedMortar:
-    """Rows of mean gaps from weights C (n, n_nodes) of all nodes; nodes that face nothing stay open."""
+    """Rows of mean gaps from weights C (n, n_nodes) of all nodes; nodes that face no side stay open."""
     n, d = len(nodes), position.shape[1]
     faced = covered > least
     share = sparse.diags_array(np.where(faced, 1.0 / np.where(faced, covered, 1.0), 0.0))
@@ -171,13 +172,13 @@ def _placed(
     columns = np.repeat(nodes[:, None], width, axis=1)
     values = np.zeros((n, width))
     coo = C.tocoo()
-    itself = coo.col == nodes[coo.row]
-    values[coo.row[itself], 0] = coo.data[itself]
-    row, column, value = coo.row[~itself], coo.col[~itself], coo.data[~itself]
+    on_diagonal = coo.col == nodes[coo.row]
+    values[coo.row[on_diagonal], 0] = coo.data[on_diagonal]
+    row, column, value = coo.row[~on_diagonal], coo.col[~on_diagonal], coo.data[~on_diagonal]
     order = np.argsort(row, kind="stable")
     row, column, value = row[order], column[order], value[order]
-    place = 1 + np.arange(len(row)) - np.searchsorted(row, np.arange(n))[row]
-    columns[row, place], values[row, place] = column, value
+    slot = 1 + np.arange(len(row)) - np.searchsorted(row, np.arange(n))[row]
+    columns[row, slot], values[row, slot] = column, value
     values[~faced, 0] = 1.0
     mean = np.einsum("nk,nkd->nd", values, position[columns])
     gap = np.einsum("nd,nd->n", frames[:, 0], mean)
@@ -202,18 +203,18 @@ def _nodal_normals(position: Array, kind: str, rows: Indices, nodes: Indices) ->
     """Mean outward normals at the nodes of a surface, (n, d)."""
     normal = np.zeros_like(position)
     for corner, place in enumerate(element(kind).nodes):
-        own = side_normals(position[rows], kind, np.tile(place, (len(rows), 1)))
-        np.add.at(normal, rows[:, corner], own)
-    found = normal[nodes]
-    length = np.linalg.norm(found, axis=1)
-    found[length == 0.0] = np.eye(position.shape[1])[-1]  # nodes of the group without a side
-    return np.asarray(found / np.where(length > 0.0, length, 1.0)[:, None])
+        contribution = side_normals(position[rows], kind, np.tile(place, (len(rows), 1)))
+        np.add.at(normal, rows[:, corner], contribution)
+    normals = normal[nodes]
+    length = np.linalg.norm(normals, axis=1)
+    normals[length == 0.0] = np.eye(position.shape[1])[-1]  # nodes of the group without a side
+    return np.asarray(normals / np.where(length > 0.0, length, 1.0)[:, None])
 
 
 def facing_pairs(
     position: Array, kind: str, rows: Indices, other_kind: str, others: Indices, reach: float | None
 ) -> tuple[Indices, Indices]:
-    """Sides that may have a part in common: near, and with normals that oppose each other."""
+    """Sides that may overlap: near each other, with opposed normals."""
     centre, facing = position[rows].mean(axis=1), position[others].mean(axis=1)
     radius = np.linalg.norm(position[rows] - centre[:, None], axis=2).max(axis=1)
     other_radius = np.linalg.norm(position[others] - facing[:, None], axis=2).max(axis=1)
@@ -222,8 +223,8 @@ def facing_pairs(
         largest = max(float(radius.max()), float(other_radius.max()))
         reach = float(tree.query(centre)[0].min()) + 2.0 * REACH * largest
     near = tree.query_ball_point(centre, radius + float(other_radius.max()) + reach)
-    a = np.repeat(np.arange(len(rows)), [len(found) for found in near])
-    b = np.concatenate([np.asarray(sorted(found), dtype=np.int64) for found in near])
+    a = np.repeat(np.arange(len(rows)), [len(candidates) for candidates in near])
+    b = np.concatenate([np.asarray(sorted(candidates), dtype=np.int64) for candidates in near])
     opposed = np.einsum(
         "nd,nd->n", _middle_normals(position, kind, rows)[a], _middle_normals(position, other_kind, others)[b]
     )
@@ -288,7 +289,7 @@ def _polygons(
     tangents = frames_of(normal)[:, 1:]
     flat = np.einsum("nkd,nad->nka", position[rows[:, :own_corners]] - centre[:, None], tangents)
     facing = position[others[b][:, :other_corners]] - centre[a][:, None]
-    window = np.einsum("nkd,nad->nka", facing, tangents[a])[:, ::-1]  # it faces: turned, to run the same way
+    window = np.einsum("nkd,nad->nka", facing, tangents[a])[:, ::-1]  # reversed: it faces the first
     corners, count = np.zeros((len(a), CORNERS_LEFT, 2)), np.zeros(len(a), dtype=np.int64)
     clip(flat[a], np.ascontiguousarray(window), corners, count)
     # A fan of triangles about the middle of each part.
@@ -316,7 +317,7 @@ def _polygons(
 
 
 def seen_along(x: Array, direction: Array, corners: Array, kind: str) -> Array:
-    """Reference points of sides with nodes (n, k, d) that points x (n, d) see along a direction.
+    """Reference points of sides with nodes (n, k, d) hit by rays from points x (n, d) along a direction.
 
     Newton's method on x(ξ) − t n − x = 0 for ξ and t.
     """
@@ -324,10 +325,10 @@ def seen_along(x: Array, direction: Array, corners: Array, kind: str) -> Array:
     xi = np.tile(side.nodes[: CORNERS[kind]].mean(axis=0), (len(x), 1))
     t = np.zeros(len(x))
     for _ in range(ROUNDS):
-        missing = np.einsum("qk,qkd->qd", side.functions(xi), corners) - t[:, None] * direction - x
+        defect = np.einsum("qk,qkd->qd", side.functions(xi), corners) - t[:, None] * direction - x
         slope = np.einsum("qkd,qke->qde", corners, side.gradients(xi))
         matrix = np.concatenate((slope, -direction[:, :, None]), axis=2)
-        change = np.linalg.solve(matrix, missing[:, :, None])[:, :, 0]
+        change = np.linalg.solve(matrix, defect[:, :, None])[:, :, 0]
         xi, t = xi - change[:, :-1], t - change[:, -1]
         if np.abs(change[:, :-1]).max(initial=0.0) < 1e-13:
             break
@@ -339,7 +340,7 @@ def clip(subjects: Array, windows: Array, corners: Array, count: Indices) -> Non
     """Cut convex polygons (p, k, 2) by convex windows (p, m, 2), both counterclockwise.
 
     The common parts are written to ``corners`` (p, most, 2) with their numbers of corners (p,). Sutherland
-    and Hodgman's method: one edge of the window after another cuts off what is to its right.
+    and Hodgman's method: each edge of the window cuts off the part to its right.
     """
     work = np.empty((corners.shape[1], 2))
     for p in range(subjects.shape[0]):
@@ -354,16 +355,16 @@ def clip(subjects: Array, windows: Array, corners: Array, count: Indices) -> Non
                 work[i] = corners[p, i]
             kept = 0
             for i in range(n):
-                here, then = work[i], work[(i + 1) % n]
-                left = dx * (here[1] - y) - dy * (here[0] - x)
-                next_left = dx * (then[1] - y) - dy * (then[0] - x)
+                current, following = work[i], work[(i + 1) % n]
+                left = dx * (current[1] - y) - dy * (current[0] - x)
+                next_left = dx * (following[1] - y) - dy * (following[0] - x)
                 if left >= 0.0 and kept < corners.shape[1]:
-                    corners[p, kept] = here
+                    corners[p, kept] = current
                     kept += 1
                 if left * next_left < 0.0 and kept < corners.shape[1]:
                     share = left / (left - next_left)
-                    corners[p, kept, 0] = here[0] + share * (then[0] - here[0])
-                    corners[p, kept, 1] = here[1] + share * (then[1] - here[1])
+                    corners[p, kept, 0] = current[0] + share * (following[0] - current[0])
+                    corners[p, kept, 1] = current[1] + share * (following[1] - current[1])
                     kept += 1
             n = kept
             if n == 0:

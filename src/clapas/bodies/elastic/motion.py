@@ -1,24 +1,24 @@
-"""The step in time of an elastic body, implicit in its internal forces F.
+"""Time step of an elastic body, implicit in its internal forces F.
 
 The θ-scheme is
 
     M (v⁺ − v) = h [f − C v_θ − F_θ] + Hᵀ r,    v_θ = θ v⁺ + (1 − θ) v,
 
-so that the length of a step is bound by accuracy and not by the fastest wave through a cell. Where supports
-keep a body from turning F_θ = F(q_θ), and for linear materials
+so that the step is limited by accuracy and not by the fastest wave through a cell. Where supports
+prevent rotation F_θ = F(q_θ), and for linear materials
 
     M̃ = M + θhC + θ²h²K,        v_free = v + M̃⁻¹ h [f − C v − K (q + θ h v)];
 
-with θ = ½ free motion keeps its energy.
+with θ = ½ free motion conserves energy.
 
-A body that may turn is seen from its frames (:mod:`.frames`): F_θ = R F(θ e⁺ + (1 − θ) e) with the
+A body that may turn is described in its frames (:mod:`.frames`): F_θ = R F(θ e⁺ + (1 − θ) e) with the
 displacements e in the frames of both ends and the frame R of the mean position, less its torque. A mean of
-positions would do for slow rotations only: two ends of a turn by φ have a mean that is shorter by
-1 − cos ½φ, and a stiff body would be stressed by that at every step. Angular momentum is kept exactly with
-θ = ½, energy to second order in the step.
+positions would suit slow rotations only: two ends of a turn by φ have a mean that is shorter by
+1 − cos ½φ, and a stiff body would be stressed by that at every step. Angular momentum is conserved exactly
+with θ = ½, energy to second order in the step.
 
-Frames, and materials that are not linear, are linearised about velocities at the end of the step, again and
-again, until the forces there agree with the linearised ones: Newton's method, with a contact problem as its
+Frames, and materials that are not linear, are linearised repeatedly about velocities at the end of the step,
+until the forces there agree with the linearised ones: Newton's method, with a contact problem as its
 linear step. Plastic strains are those of a return from the start of the step to its end.
 
 References
@@ -55,7 +55,7 @@ class Motion:
     Parameters
     ----------
     solid : Solid
-        It.
+        The solid.
     held : Held
         Its supports.
     load : array (n_dof,), or None
@@ -81,7 +81,7 @@ class Motion:
 
     @cached_property
     def frames(self) -> Frames | None:
-        """Frames that turn with the body; None where supports keep all of it from turning."""
+        """Frames that turn with the body; None where supports prevent rotation."""
         return frames_of(self.solid, self.held)
 
     @cached_property
@@ -114,12 +114,12 @@ class Motion:
         return everything
 
     def seen(self, u: Array) -> Array:
-        """Displacements of all nodes as strains see them: in the frames, where there are any."""
+        """Displacements of all nodes that strain the body: in the frames, where there are any."""
         everything = self.everywhere(u)
         return everything if self.frames is None else self.frames.at(everything).e
 
     def yielded(self, u: Array, history: tuple[History, ...], h: float) -> tuple[History, ...]:
-        """Histories at displacements u that were reached within h seconds."""
+        """Updated histories at displacements u reached within h seconds."""
         response = self.solid.respond(self.seen(u), history, tangent=False)
         _refuse_inside_out(response.force, h)
         return response.history
@@ -169,7 +169,7 @@ class Motion:
         span: Span,
         after: Array,
     ) -> Linearised:
-        """The same in frames that turn. A mass is alike in all frames."""
+        """Linearisation in frames that turn. The mass is the same in all frames."""
         h, theta = span.h, span.theta
         a, b = self.damping
         first = self.everywhere(middle - (1.0 - theta) * h * v)
@@ -178,35 +178,37 @@ class Motion:
         e = theta * frames.at(last).e + (1.0 - theta) * frames.at(first).e
         mean_velocity = self.everywhere(theta * after + (1.0 - theta) * v)
         K = self.solid.stiffness
-        kept = None
+        inverse = None
         if self.solid.is_linear:
-            seen, kept = self._effective_in_frames(h, theta)
+            effective_in_frames, inverse = self._effective_in_frames(h, theta)
             force = K @ e
         else:
             response = self.solid.respond(e, history)
             _refuse_inside_out(response.force, h)
             M = (1.0 + theta * h * a) * self._mass + theta * h * b * K
-            seen, force = _symmetric(M + (theta * h) ** 2 * response.tangent), response.force
+            effective_in_frames, force = _symmetric(M + (theta * h) ** 2 * response.tangent), response.force
         if b:
             force = force + b * (K @ mean.to_frames(mean_velocity))
         force = frames.without_torque(mean.to_world(force), mean)
         drag = a * (self.mass @ mean_velocity[self.free])
         push = self.mass @ (v - after) + h * (self._loads(span) - drag - force[self.free])
-        matrix = _symmetric(self._restricted(mean.matrix(seen)))
-        effective = _factored(matrix) if kept is None else FactoredMass(matrix, TurnedInverse(kept, mean))
+        matrix = _symmetric(self._restricted(mean.matrix(effective_in_frames)))
+        effective = (
+            _factored(matrix) if inverse is None else FactoredMass(matrix, TurnedInverse(inverse, mean))
+        )
         return effective, after + effective.solve(push)
 
     def rounding(self, u: Array, span: Span) -> float:
-        """Impulses (N·s) of a step that rounding makes: the last bits of positions times the stiffness.
+        """Impulses (N·s) of a step due to rounding: the last bits of positions times the stiffness.
 
-        Forces are differences of such numbers, and a stiff body in free fall has none that are larger.
+        Forces are differences of such numbers, and in a stiff body in free fall they are no larger.
         """
         positions = self._distances + np.abs(self.everywhere(u))
         return float(span.h * np.finfo(float).eps * (self._absolute_stiffness @ positions).max(initial=0.0))
 
     @cached_property
     def _distances(self) -> Array:
-        """Of the nodes from their middle, along the axes (n_dof,)."""
+        """Distances of the nodes from their mean position, along the axes (n_dof,)."""
         nodes = self.solid.mesh.nodes
         return np.asarray(np.abs(nodes - nodes.mean(axis=0)).ravel())
 
@@ -220,13 +222,13 @@ class Motion:
 
     def _effective(self, h: float, theta: float) -> FactoredMass:
         """M̃ of a linear body and its inverse, kept from step to step."""
-        kept = self._kept
-        if (h, theta) not in kept:
+        cache = self._effective_cache
+        if (h, theta) not in cache:
             a, b = self.damping
             M = (1.0 + theta * h * a) * self.mass + (theta * h * b + theta**2 * h**2) * self.stiffness
-            kept.clear()
-            kept[h, theta] = _factored(_symmetric(M))
-        return kept[h, theta]
+            cache.clear()
+            cache[h, theta] = _factored(_symmetric(M))
+        return cache[h, theta]
 
     def _effective_in_frames(self, h: float, theta: float) -> tuple[sparse.csr_array, KeptInverse | None]:
         """M̃ of all displacements of a linear body in its frames; its inverse, if none of them is held."""
@@ -239,7 +241,7 @@ class Motion:
         return _symmetric(M + (theta * h * b + theta**2 * h**2) * self.solid.stiffness), None
 
     @cached_property
-    def _kept(self) -> dict[tuple[float, float], FactoredMass]:
+    def _effective_cache(self) -> dict[tuple[float, float], FactoredMass]:
         return {}
 
     def _restricted(self, matrix: sparse.csr_array) -> sparse.csr_array:
@@ -250,12 +252,12 @@ class Motion:
     # ---------------------------------------------------------------- energy
 
     def energy(self, u: Array, v: Array, history: tuple[History, ...], gravity: Array) -> Energy:
-        """½ vᵀ M v; what materials store and the potential of weight and load."""
-        seen, moved = self.seen(u), self.everywhere(u)
+        """½ vᵀ M v; strain energy and the potential of weight and load."""
+        strained, moved = self.seen(u), self.everywhere(u)
         if self.solid.is_linear:
-            stored = 0.5 * float(seen @ (self.solid.stiffness @ seen))
+            stored = 0.5 * float(strained @ (self.solid.stiffness @ strained))
         else:
-            stored = self.solid.stored_energy(seen, history)
+            stored = self.solid.stored_energy(strained, history)
         weight = self.solid.lumped_mass.reshape(-1, self.solid.d)
         position = self.solid.mesh.nodes + moved.reshape(-1, self.solid.d)
         potential = stored - float(((weight * position) @ np.asarray(gravity)).sum())

@@ -1,8 +1,8 @@
 """Rigid obstacles as distance functions: gap, normal and curvature at any point.
 
 With g(x) the signed distance from the obstacle, the normal of a contact is n = ∇g, out of the obstacle (body
-a) towards the deformable body (b), and ∇²g is what a consistent tangent needs on curved surfaces. The shapes
-are those of scenes: planes, balls, boxes and polygons (with rounded edges where asked), capsules, cylinders.
+a) towards the deformable body (b), and ∇²g enters the consistent tangent on curved surfaces. The shapes
+are those of scenes: planes, balls, boxes and polygons (optionally with rounded edges), capsules, cylinders.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Distance(NamedTuple):
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A rigid shape at a place.
+    """A rigid shape with its pose.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Obstacle:
         In its own frame. In axisymmetric models plane shapes are sections (radius, height): a disk is a
         torus.
     position : d floats, optional
-        Where its origin is (m).
+        Position of its origin (m).
     orientation : float or 4 floats, optional
         Angle (rad) in the plane, unit quaternion in space.
     rounding : float
@@ -61,14 +61,14 @@ class Obstacle:
                 f"an obstacle cannot be a {type(self.shape).__name__}: expected Plane, HalfPlane, Sphere, "
                 "Disk, Box, Polygon, Capsule or Cylinder"
             )
-        room = self._room
+        room = self._largest_rounding
         if self.rounding < 0.0 or self.rounding > room:
             raise SceneError(
                 f"rounding must be between 0 and {room:g} for this {self.shape.word}, got {self.rounding:g}"
             )
 
     @property
-    def _room(self) -> float:
+    def _largest_rounding(self) -> float:
         if isinstance(self.shape, Box):
             return 0.5 * min(self.shape.size)
         if isinstance(self.shape, Cylinder):
@@ -82,22 +82,22 @@ class Obstacle:
     def distance(self, points: Array, shift: Array | None = None) -> Distance:
         """Gap, normal and curvature at points (n, d), for the obstacle moved by ``shift`` (d,)."""
         d = points.shape[1]
-        place = np.zeros(d) if self.position is None else np.asarray(self.position, dtype=float)
-        if place.shape != (d,) or self.shape.d != d:
+        origin = np.zeros(d) if self.position is None else np.asarray(self.position, dtype=float)
+        if origin.shape != (d,) or self.shape.d != d:
             raise SceneError(
                 f"obstacle: a {self.shape.word} in {self.shape.d}-D"
                 + ("" if self.position is None else f" at {tuple(self.position)}")
                 + f" meets points in {d}-D: shape, position and mesh must agree"
             )
-        x = points - place - (0.0 if shift is None else shift)
+        x = points - origin - (0.0 if shift is None else shift)
         if self.orientation is None:
-            return self._own(x)
+            return self._in_own_frame(x)
         turn = np.atleast_1d(np.asarray(self.orientation, dtype=float))
         R = rotations.to_matrix(turn)
-        gap, normal, curvature = self._own(x @ R)
+        gap, normal, curvature = self._in_own_frame(x @ R)
         return Distance(gap, normal @ R.T, R @ curvature @ R.T)
 
-    def _own(self, x: Array) -> Distance:
+    def _in_own_frame(self, x: Array) -> Distance:
         n, d = x.shape
         shape = self.shape
         if isinstance(shape, (Plane, HalfPlane)):

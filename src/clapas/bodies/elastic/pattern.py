@@ -1,4 +1,4 @@
-"""Sums of cell matrices in one sparse matrix, whose pattern is found once."""
+"""Assembly of cell matrices in one sparse matrix, whose pattern is computed once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clapas.typing import Array, Indices
 
 
 class Pattern:
-    """Places of the entries of cell matrices in one sparse matrix.
+    """Sparsity pattern: positions of the entries of cell matrices in one sparse matrix.
 
     Nodes that share a cell are joined by a full d × d block, so neighbours of nodes are listed, not pairs of
     displacements: d² times fewer.
@@ -64,7 +64,7 @@ def _neighbours(corners: Indices, first: Indices, n_nodes: int) -> tuple[Indices
     Cell c has the nodes ``corners[first[c]:first[c + 1]]``.
     """
     start = np.zeros(n_nodes + 1, dtype=np.int64)
-    bound = 0  # of the number of neighbours, each counted once per cell
+    bound = 0  # on the number of neighbours, each counted once per cell
     for c in range(len(first) - 1):
         size = first[c + 1] - first[c]
         bound += size * size
@@ -80,15 +80,15 @@ def _neighbours(corners: Indices, first: Indices, n_nodes: int) -> tuple[Indices
             filled[corners[a]] += 1
     pointers = np.zeros(n_nodes + 1, dtype=np.int64)
     neighbours = np.empty(bound, dtype=np.int64)
-    seen = np.full(n_nodes, -1, dtype=np.int64)
+    last_visit = np.full(n_nodes, -1, dtype=np.int64)
     count = 0
     for node in range(n_nodes):
         for p in range(start[node], start[node + 1]):
             c = around[p]
             for b in range(first[c], first[c + 1]):
                 other = corners[b]
-                if seen[other] != node:
-                    seen[other] = node
+                if last_visit[other] != node:
+                    last_visit[other] = node
                     place = count
                     while place > pointers[node] and neighbours[place - 1] > other:
                         neighbours[place] = neighbours[place - 1]
@@ -103,13 +103,13 @@ def _neighbours(corners: Indices, first: Indices, n_nodes: int) -> tuple[Indices
 def _places(
     corners: Indices, first: Indices, pointers: Indices, neighbours: Indices, d: int
 ) -> tuple[Indices, Indices]:
-    """Where each entry of the cell matrices goes, cell by cell, row by row, and the columns of all rows."""
+    """Position of each entry of the cell matrices, cell by cell, row by row, and the columns of all rows."""
     total = 0
     for c in range(len(first) - 1):
         size = d * (first[c + 1] - first[c])
         total += size * size
     places = np.empty(total, dtype=np.int64)
-    done = 0
+    k = 0
     for c in range(len(first) - 1):
         for a in range(first[c], first[c + 1]):
             node = corners[a]
@@ -121,14 +121,14 @@ def _places(
                     while neighbours[place] != corners[b]:
                         place += 1
                     for j in range(d):
-                        places[done] = row + d * (place - low) + j
-                        done += 1
+                        places[k] = row + d * (place - low) + j
+                        k += 1
     columns = np.empty(d * d * len(neighbours), dtype=np.int32)
-    done = 0
+    k = 0
     for node in range(len(pointers) - 1):
         for _ in range(d):
             for p in range(pointers[node], pointers[node + 1]):
                 for j in range(d):
-                    columns[done] = d * neighbours[p] + j
-                    done += 1
+                    columns[k] = d * neighbours[p] + j
+                    k += 1
     return places, columns

@@ -37,7 +37,7 @@ def _join(cells: Indices, label: Indices) -> None:
 
 @inlined
 def _root(label: Indices, node: int) -> int:
-    """The lowest node known of the piece of a node; the way to it is shortened."""
+    """The lowest known node of the piece of a node, with path compression."""
     while label[node] != node:
         label[node] = label[label[node]]
         node = label[node]

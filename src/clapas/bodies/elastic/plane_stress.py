@@ -1,8 +1,8 @@
 """Plane stress of any material: the strain through the thickness that leaves σ_zz = 0.
 
-A material that knows only full strains is asked for its stress with a trial strain through the thickness; a
+A three-dimensional material law is evaluated with a trial strain through the thickness; a
 Newton method per Gauss point, all points at once, finds the one without stress. For the tangents of materials
-with a convex potential σ_zz grows with that strain, so a bracket makes the search safe where the stress has
+with a convex potential σ_zz grows with that strain, so a bracket safeguards the search where the stress has
 kinks. The in-plane tangent is the full one with the thickness condensed out,
 
     D_ps = D − D_·z D_z· / D_zz.
@@ -38,9 +38,9 @@ def without_normal_stress(respond: Respond, measure: Array, place: int, guess: A
     place : int
         The component through the thickness.
     guess : array (n,)
-        Where to start.
+        Initial value of the component.
     least : float
-        What the component must stay above: −1 for stretches less one, −∞ for strains.
+        Lower bound of the component: −1 for stretches less one, −∞ for strains.
     """
     full = measure.copy()
     full[:, place] = np.maximum(guess, 0.5 * least if np.isfinite(least) else guess)
@@ -49,21 +49,21 @@ def without_normal_stress(respond: Respond, measure: Array, place: int, guess: A
         stress, D = respond(full)
         if not np.isfinite(stress).all():
             break
-        out, slope, here = stress[:, place], D[:, place, place], full[:, place].copy()
+        out, slope, current = stress[:, place], D[:, place, place], full[:, place].copy()
         strain = np.maximum(np.abs(full).max(axis=1), 1e-2)
-        open_ = np.abs(out) > SETTLED * slope * strain
-        if not open_.any():
+        active = np.abs(out) > SETTLED * slope * strain
+        if not active.any():
             break
-        low, high = np.where(out < 0.0, here, low), np.where(out > 0.0, here, high)
-        new = here - out / slope
-        # Within the bracket; where one end is open, halfway to the other.
+        low, high = np.where(out < 0.0, current, low), np.where(out > 0.0, current, high)
+        new = current - out / slope
+        # Within the bracket; where one end is infinite, halfway to the other.
         bounded_low, bounded_high = (
-            np.where(np.isfinite(low), low, here),
-            np.where(np.isfinite(high), high, here),
+            np.where(np.isfinite(low), low, current),
+            np.where(np.isfinite(high), high, current),
         )
         new = np.where((new <= low) | (new >= high), 0.5 * (bounded_low + bounded_high), new)
-        full[:, place] = np.where(open_ & (new != here), new, here)
-        if np.array_equal(full[:, place], here):
+        full[:, place] = np.where(active & (new != current), new, current)
+        if np.array_equal(full[:, place], current):
             break
     return full
 

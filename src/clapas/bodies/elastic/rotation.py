@@ -1,4 +1,4 @@
-"""How far the cells of small strain have turned: beyond a few degrees their stresses are false."""
+"""Rotation of cells of small strain: beyond a few degrees their stresses are invalid."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from clapas.typing import Array, Indices
 
 TURNED = 0.1  # rad: small strains miss 1 − cos of it, half a per cent
 SMALL = 0.5 * TURNED  # displacement gradients g that cannot turn so far: tan ≤ √3 g / (1 − 3g/2)
-FALSE = 0.5  # of the largest strain of a body: false strains that matter
+FALSE = 0.5  # of the largest strain of a body: tolerated spurious strain
 
 
 def too_far(angle: float, within: str = "") -> str:
-    """What is wrong where a cell of small strain has turned by an angle (rad), and the way out."""
+    """Message for a cell of small strain that has turned by an angle (rad), with advice."""
     return (
         f"a cell of small strain has turned by {np.degrees(angle):.0f}°{within}: it is stressed by false "
         f"strains of {1.0 - np.cos(angle):.1g}. Take a material of large strain: NeoHookean, or "
@@ -25,7 +25,7 @@ def too_far(angle: float, within: str = "") -> str:
 
 
 class CellRotations:
-    """Rotations of the cells whose material counts small strains.
+    """Rotations of the cells with a material of small strain.
 
     Parameters
     ----------
@@ -49,17 +49,17 @@ class CellRotations:
     @cached_property
     def _slopes(self) -> list[tuple[Indices, Array]]:
         """Nodes (m, k) of cells, and the mean gradients (m, k, d) of their functions."""
-        found = []
+        slopes = []
         for batch in self._solid.batches:
             if batch.material.measure == "strain":
                 volume, gradients = batch.gradients(batch.element.stiffness)
-                found.append((batch.cells, _means(gradients, volume)))
-        return found
+                slopes.append((batch.cells, _means(gradients, volume)))
+        return slopes
 
     def too_large(self, u: Array) -> float:
         """The largest angle (rad) at displacements u of all nodes, if it is too large; 0 if none is.
 
-        One is where it makes false strains of the order of the true ones of the body.
+        An angle is too large if its spurious strains are of the order of the true ones of the body.
         """
         d, angle, strain = self._solid.d, 0.0, 0.0
         moved = u.reshape(-1, d)
@@ -97,10 +97,10 @@ def _means(gradients: Array, volume: Array) -> Array:
 def _gradients_of(moved: Array, cells: Indices, slopes: Array) -> Array:
     """Displacement gradients ∂u_i/∂x_j of cells, (m, d, d), from the displacements (n_nodes, d)."""
     m, k, d = slopes.shape
-    found = np.zeros((m, d, d))
+    gradients = np.zeros((m, d, d))
     for cell in range(m):
         for node in range(k):
             for i in range(d):
                 for j in range(d):
-                    found[cell, i, j] += moved[cells[cell, node], i] * slopes[cell, node, j]
-    return found
+                    gradients[cell, i, j] += moved[cells[cell, node], i] * slopes[cell, node, j]
+    return gradients

@@ -5,8 +5,8 @@ to the measure of its material (small strain or displacement gradient, see :mod:
 
     F_int(u) = Σ ∫ Bᵀ σ(B u),      K(u) = Σ ∫ Bᵀ (∂σ/∂ε) B,
 
-small and large deformation are the same code. Cells of one element and one material are a *batch*, worked on
-in a few calls of NumPy; the places of all entries in the sparse matrix are found once.
+small and large deformation are the same code. Cells of one element and one material are a *batch*, treated
+in a few calls of NumPy; the pattern of the sparse matrix is computed once.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solid:
-    """A deformable solid: a mesh, a material, and how its strains are counted.
+    """A deformable solid: a mesh, a material and kinematics.
 
     Displacements are numbered by node: u[d·node + axis].
 
-    Locking. Linear cells cannot bend or keep their volume without false strain. Q4 and Hex8 use B-bar (the
+    Locking. Linear cells cannot bend or preserve volume without spurious strain. Q4 and Hex8 use B-bar (the
     dilatation is its mean over the cell), which removes the second defect: they are good to ν = 0.4999. For
-    bending take quadratic cells (T6, Q8, Tet10), which suffer from neither below ν = 0.49 or so. T3 and Tet4
-    have no cure here: use them for ν up to 0.4 and refine. In large deformation B-bar does not apply.
+    bending use quadratic cells (T6, Q8, Tet10), which suffer from neither below ν = 0.49 or so. T3 and Tet4
+    have no remedy here: use them for ν up to 0.4 and refine. In large deformation B-bar does not apply.
 
     Parameters
     ----------
@@ -110,25 +110,25 @@ class Solid:
     @cached_property
     def batches(self) -> tuple[Batch, ...]:
         """Cells by element and material."""
-        made = []
+        batches = []
         materials = self.material if isinstance(self.material, Mapping) else {None: self.material}
-        taken = {name: np.zeros(len(rows), dtype=int) for name, rows in self.mesh.cells.items()}
+        materials_of = {name: np.zeros(len(rows), dtype=int) for name, rows in self.mesh.cells.items()}
         for group, material in materials.items():
             inside = np.ones(self.mesh.n_nodes, dtype=bool)
             if group is not None:
                 inside[:] = False
                 inside[self.mesh.group(group)] = True
             for name, rows in self.mesh.cells.items():
-                mine = inside[rows].all(axis=1)
-                taken[name] += mine
-                if not mine.any():
+                in_group = inside[rows].all(axis=1)
+                materials_of[name] += in_group
+                if not in_group.any():
                     continue
                 strains = material.measure == "strain" and self.kinematics != "plane stress"
                 suits = strains and name in ("Q4", "Hex8")
                 bbar = suits if self.bbar is None else bool(self.bbar and suits)
-                cells = rows[mine]
+                cells = rows[in_group]
                 assert self.kinematics is not None
-                made.append(
+                batches.append(
                     Batch(
                         element(name),
                         material,
@@ -139,7 +139,7 @@ class Solid:
                         bbar,
                     )
                 )
-        for name, count in taken.items():
+        for name, count in materials_of.items():
             wrong = np.flatnonzero(count != 1)
             if wrong.size:
                 many = "no material" if count[wrong[0]] == 0 else f"{count[wrong[0]]} materials"
@@ -147,7 +147,7 @@ class Solid:
                     f"cell {wrong[0]} of {name} has {many} ({wrong.size} such cells): the groups of "
                     "`material` must cover every cell once"
                 )
-        return tuple(made)
+        return tuple(batches)
 
     # ---------------------------------------------------------------- sizes and numbering
 
@@ -212,11 +212,11 @@ class Solid:
             parts: list[History] = []
             for part, B, volume in batch.operators():
                 m, _, s, k = B.shape
-                here = slice(part.start * g, part.start * g + m * g)
+                points = slice(part.start * g, part.start * g + m * g)
                 strain = (B.reshape(m, g * s, k) @ u[batch.dofs[part]][:, :, None]).reshape(m * g, s)
-                mine = {name: array[here] for name, array in old.items()}
+                local_history = {name: array[points] for name, array in old.items()}
                 flat = batch.kinematics == "plane stress"
-                stress, D, changed = batch.material.respond(strain, mine, flat)
+                stress, D, changed = batch.material.respond(strain, local_history, flat)
                 parts.append(changed)
                 weighted = (stress.reshape(m, g, s) * volume[:, :, None]).reshape(m, 1, g * s)
                 element_force = (weighted @ B.reshape(m, g * s, k)).reshape(m, k)
@@ -237,7 +237,7 @@ class Solid:
 
     @cached_property
     def pattern(self) -> Pattern:
-        """Where the entries of cell matrices go."""
+        """Sparsity pattern of cell matrices."""
         return Pattern([batch.cells for batch in self.batches], self.mesh.n_nodes, self.d)
 
     # ---------------------------------------------------------------- mass
@@ -320,10 +320,10 @@ class Solid:
             f += np.bincount(dofs.ravel(), nodal.ravel(), minlength=self.n_dof)
         return f
 
-    def _vector(self, word: str, given: npt.ArrayLike) -> Array:
-        vector = np.asarray(given, dtype=float)
+    def _vector(self, word: str, value: npt.ArrayLike) -> Array:
+        vector = np.asarray(value, dtype=float)
         if vector.shape != (self.d,) or not np.isfinite(vector).all():
-            raise SceneError(f"{word} must be {self.d} finite numbers, got {given!r}")
+            raise SceneError(f"{word} must be {self.d} finite numbers, got {value!r}")
         return vector
 
     # ---------------------------------------------------------------- fields
@@ -349,22 +349,22 @@ class Solid:
     def stresses(self, u: Array, history: tuple[History, ...] | None = None) -> tuple[Array, ...]:
         """Cauchy's stresses at the Gauss points of each batch, (m, g, 4 or 6)."""
         history = self.start() if history is None else history
-        flat, found = self.kinematics == "plane stress", []
+        flat, fields = self.kinematics == "plane stress", []
         for batch, old in zip(self.batches, history, strict=True):
             parts = [
-                batch.material.cauchy(measure, mine, flat).reshape(*volume.shape, -1)
-                for measure, mine, volume in self.measures(batch, u, old)
+                batch.material.cauchy(measure, local_history, flat).reshape(*volume.shape, -1)
+                for measure, local_history, volume in self.measures(batch, u, old)
             ]
-            found.append(np.concatenate(parts))
-        return tuple(found)
+            fields.append(np.concatenate(parts))
+        return tuple(fields)
 
     def stored_energy(self, u: Array, history: tuple[History, ...] | None = None) -> float:
-        """Energy that the materials could give back (J), with the histories at u."""
+        """Recoverable energy of the materials (J), with the histories at u."""
         history = self.start() if history is None else history
         flat, total = self.kinematics == "plane stress", 0.0
         for batch, old in zip(self.batches, history, strict=True):
-            for measure, mine, volume in self.measures(batch, u, old):
-                total += float(batch.material.stored(measure, mine, flat) @ volume.ravel())
+            for measure, local_history, volume in self.measures(batch, u, old):
+                total += float(batch.material.stored(measure, local_history, flat) @ volume.ravel())
         return total
 
     def at_nodes(self, values: tuple[Array, ...]) -> Array:
@@ -399,8 +399,8 @@ class Solid:
     def plastic_strain(self, history: tuple[History, ...]) -> Array:
         """Accumulated plastic strain at the nodes, (n_nodes,); zero where the material does not yield."""
         fields = []
-        for batch, own in zip(self.batches, history, strict=True):
-            values = own.get("accumulated", np.zeros(batch.n_points))
+        for batch, variables in zip(self.batches, history, strict=True):
+            values = variables.get("accumulated", np.zeros(batch.n_points))
             fields.append(values.reshape(len(batch.cells), -1, 1))
         return self.at_nodes(tuple(fields))[:, 0]
 
@@ -420,14 +420,14 @@ class Solid:
         history = self.start() if history is None else history
         moved = np.zeros((self.mesh.n_nodes, 3))
         moved[:, : self.d] = u.reshape(-1, self.d)
-        found = {
+        fields = {
             "displacement": moved,
             "stress": full_tensors(self.at_nodes(self.stresses(u, history))),
             "von Mises": self.von_mises(u, history),
         }
-        if any("accumulated" in own for own in history):
-            found["plastic strain"] = self.plastic_strain(history)
-        return found
+        if any("accumulated" in variables for variables in history):
+            fields["plastic strain"] = self.plastic_strain(history)
+        return fields
 
 
 def full_tensors(stress: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Supports of a solid: held and imposed displacements, symmetry, and the rigid motions that are left."""
+"""Supports of a solid: held and imposed displacements, symmetry, and the remaining rigid motions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from clapas.errors import SceneError
 from clapas.typing import Array, Indices, Mask
 
 PLANAR = 1e-9  # of the size of the mesh: nodes of a plane of symmetry lie in it
-RANK = 1e-9  # share of the largest below which a singular value is zero: a motion that supports do not see
+RANK = 1e-9  # share of the largest below which a singular value is zero: an unsupported motion
 
 
 @dataclass(frozen=True)
 class Support:
-    """Displacements that are held, or moved by a given amount.
+    """Held or prescribed displacements.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def symmetry(mesh: Mesh, group: str) -> Support:
 
 
 def hold(solid: Solid, supports: Sequence[Support]) -> Held:
-    """Resolve supports; two that give one displacement different values are refused."""
+    """Resolve supports; conflicting values of a displacement are an error."""
     values = np.full(solid.n_dof, np.nan)
     for support in supports:
         dofs = solid.dofs(support.group, support.axes)
@@ -106,14 +106,14 @@ def rigid_motions(solid: Solid) -> tuple[Array, list[str]]:
     motions = np.zeros((len(nodes), d, len(present), len(axes) + len(turns)))
     names = []
     for number, piece in enumerate(present):
-        mine = (pieces == piece) & used
+        in_piece = (pieces == piece) & used
         where = "" if len(present) == 1 else f" of piece {piece}"
         for column, axis in enumerate(axes):
-            motions[mine, axis, number, column] = 1.0
+            motions[in_piece, axis, number, column] = 1.0
             names.append(f"translation along {'z' if round_axis else 'xyz'[axis]}{where}")
-        arm = nodes[mine] - nodes[mine].mean(axis=0)
+        arm = nodes[in_piece] - nodes[in_piece].mean(axis=0)
         for column, (i, j) in enumerate(turns, start=len(axes)):
-            motions[mine, i, number, column], motions[mine, j, number, column] = -arm[:, j], arm[:, i]
+            motions[in_piece, i, number, column], motions[in_piece, j, number, column] = -arm[:, j], arm[:, i]
             names.append(f"rotation in the plane {'xyz'[i]}{'xyz'[j]}{where}")
     flat = motions.reshape(solid.n_dof, -1)
     return flat / np.linalg.norm(flat, axis=0), names
@@ -125,16 +125,16 @@ def unsupported(solid: Solid, held: Held) -> tuple[Array, list[str]]:
     _, sizes, V = np.linalg.svd(np.linalg.qr(motions[held.dofs], mode="r"), full_matrices=True)
     full = np.zeros(motions.shape[1])
     full[: len(sizes)] = sizes
-    left = V[full <= RANK * max(1.0, float(full.max(initial=0.0)))]
+    free_combinations = V[full <= RANK * max(1.0, float(full.max(initial=0.0)))]
     words = []
-    for combination in left:
+    for combination in free_combinations:
         main = np.flatnonzero(np.abs(combination) > 0.3)
         words.append(" with ".join(names[i] for i in main))
-    return motions @ left.T, words
+    return motions @ free_combinations.T, words
 
 
 def refuse_rigid_motions(solid: Solid, held: Held) -> None:
-    """Raise SceneError naming the rigid motions that nothing holds."""
+    """Raise SceneError naming the unsupported rigid motions."""
     _, words = unsupported(solid, held)
     if words:
         raise SceneError(
