@@ -1,1 +1,1 @@
-"""Reproductions of published results: each study writes a report with its numbers beside the printed ones."""
+"""Reproductions of published results: each study reports its numbers beside the printed ones."""

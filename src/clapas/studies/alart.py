@@ -36,9 +36,9 @@ class AlartCycles:
     Parameters
     ----------
     loads : int
-        Loads tried per direction when a bound is looked for.
+        Loads tried per direction in the search for a bound.
     seed : int
-        Draws the matrices of the bounds.
+        Seed of the matrices of the bounds.
     """
 
     loads: int = 41
@@ -86,14 +86,14 @@ class AlartCycles:
         )
         report.table(["r", "cycles", "iterations at most before the solution or the cycle"], rows)
         for r, printed in zip(AUGMENTATIONS, ("none", "none", "none", "order 3"), strict=True):
-            found = next(row[1] for row in rows if row[0] == f"{r:g}")
+            orders_found = next(row[1] for row in rows if row[0] == f"{r:g}")
             report.judge(
                 Verdict(
                     source="Alart 1997, figures 9 to 12",
                     quantity=f"cycles of the double oscillator at r = {r:g}",
                     printed=printed,
-                    found=found,
-                    grade=UNDETERMINED if found == printed else NOT_REPRODUCED,
+                    found=orders_found,
+                    grade=UNDETERMINED if orders_found == printed else NOT_REPRODUCED,
                     why="the load is not given; ours is selected to agree",
                 )
             )
@@ -112,7 +112,7 @@ class AlartCycles:
         raise AssertionError("no load on the grid shows a cycle of order 3")
 
     def _selection(self) -> str:
-        """How many loads of the grid show the cycle of the paper, and how many of these cycle below 2 too."""
+        """Number of loads of the grid with the cycle of the paper, and of those that cycle below 2 too."""
         shown, obey = 0, 0
         for f in self._loads(2.5):
             if 3 not in [len(loop) for loop in cycles(steps(springs_with_friction(A, f, 1.0, 2.1)))]:
@@ -127,7 +127,7 @@ class AlartCycles:
 
     def _loads(self, size: float) -> list[Array]:
         line = np.linspace(-size, size, self.loads)
-        # Off the grid's symmetry axes, where iterates fall on the borders of regions.
+        # Off the symmetry axes of the grid, on which iterates fall on the borders of regions.
         return [np.array([a + 1e-4, b + 3e-4]) for a in line for b in line]
 
     # -------------------------------------------------------------------- bounds
@@ -166,18 +166,18 @@ class AlartCycles:
             root = random.normal(size=(2, 2))
             C = root @ root.T + 0.1 * np.eye(2)
             name = f"A⁻¹ = [{C[0, 0]:.2f}, {C[0, 1]:.2f}; ·, {C[1, 1]:.2f}]"
-            for label, what, (formula, found) in (
+            for label, symbol, (formula, limit) in (
                 ("(66)", "mu", uniqueness(C)),
                 ("(74)", "r", self._node(C)),
             ):
-                rows.append([f"{label} contact node {name}, {what} <", formula, found])
-                quantity = f"{what} below which the node {name} behaves"
-                report.judge(of_number(f"Alart 1997, {label}", quantity, formula, float(found), within=0.02))
+                rows.append([f"{label} contact node {name}, {symbol} <", formula, limit])
+                quantity = f"{symbol} below which the node {name} behaves"
+                report.judge(of_number(f"Alart 1997, {label}", quantity, formula, float(limit), within=0.02))
         for alpha in (1.0, 0.1, 0.01):
-            formula, found = plastic(alpha)
-            rows.append([f"(77) plastic oscillator, mu |f_n| = {alpha:g}, r <", formula, found])
+            formula, limit = plastic(alpha)
+            rows.append([f"(77) plastic oscillator, mu |f_n| = {alpha:g}, r <", formula, limit])
             quantity = f"r of the plastic oscillator at mu |f_n| = {alpha:g}"
-            report.judge(of_number("Alart 1997, (77)", quantity, formula, float(found), within=0.01))
+            report.judge(of_number("Alart 1997, (77)", quantity, formula, float(limit), within=0.01))
         report.table(["bound", "formula", "found"], rows)
         report.say(
             "Found: the smallest value at which some load shows a cycle (74, 77), at which Uzawa's method "

@@ -92,7 +92,7 @@ def kinds(report: Report) -> None:
 
 
 def cones(report: Report) -> None:
-    """Figures 13 and 14: the four cones of one node, and where Newton goes from each."""
+    """Figures 13 and 14: the four cones of one node, and the Newton iterate from each."""
     C, load, mu = np.array([[1.0, 0.5], [0.5, 2.0]]), np.array([-1.0, 0.3]), 0.4
     report.say("## Cones of linearity of one node (figures 13 and 14)")
     report.say(

@@ -1,4 +1,4 @@
-"""Where Newton's method first cycles, beside Alart's bounds on the augmentation."""
+"""Smallest augmentation at which Newton's method cycles, compared with Alart's bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UZAWA_STEPS = 3000
 
 
 def one_spring(a: float) -> list[str]:
-    """(57): printed, and where some load first makes Newton's method cycle."""
+    """(57): printed bound, and smallest r at which Newton's method cycles for some load."""
 
     def equations(r: float) -> Iterable[PiecewiseLinear]:
         return (springs_with_friction([[a]], [f], 1.0, r) for f in np.linspace(-1.0, 1.0, 21))
@@ -32,7 +32,7 @@ def one_spring(a: float) -> list[str]:
 
 
 def two_springs(loads: list[Array]) -> list[str]:
-    """(60): printed, and where one of these loads first makes it cycle."""
+    """(60): printed bound, and smallest r at which it cycles for one of these loads."""
     found = threshold(
         lambda r: has_cycle(springs_with_friction(A, f, 1.0, r) for f in loads), 1e-3, 10.0, 1e-3
     )
@@ -40,7 +40,7 @@ def two_springs(loads: list[Array]) -> list[str]:
 
 
 def uzawa() -> list[str]:
-    """(58), run: from a small start the iterates around λ = 0 shrink or grow."""
+    """(58), by iteration: from a small start the iterates around λ = 0 shrink or grow."""
     C, start = np.linalg.inv(A), 1e-8 * np.array([1.0, 0.3])
 
     def grows(r: float) -> bool:
@@ -71,7 +71,7 @@ def uniqueness(C: Array) -> list[str]:
 
 
 def plastic(alpha: float) -> list[str]:
-    """(77): printed, and where the two slips first lead to each other."""
+    """(77): printed bound, and smallest r at which the two slips lead to each other."""
     formula = float(MATERIAL.bound(1.0, alpha))
     found = threshold(lambda r: _jumps_between_slips(alpha, r), 1e-6, 100.0)
     return [f"{formula:.4g}", f"{found:.4g}"]

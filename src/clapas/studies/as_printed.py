@@ -1,13 +1,13 @@
 """Alart and Curnier's Newton method and Gauss-Seidel exactly as Cadoux's thesis runs them (table 5.6).
 
-The solvers of the package work in scaled variables, regularise singular equations, answer cycles and solve
-single contacts exactly. The thesis does none of this: both methods here use its function f_AC (the disc of
+The solvers of the package work in scaled variables, regularise singular equations, break cycles and solve
+single contacts exactly. The thesis does not: both methods here use its function f_AC (the disc of
 friction follows r_N, equation 1.24) with ρ = 1 in the units of the problem, and stop where a matrix is
-singular. They serve the comparison with its tables and nothing else.
+singular. They serve only the comparison with its tables.
 
 The thesis gives a line search for AC (Goldstein and Price, 25 trials at most) and limits for the Newton
-method inside GS (15 steps, 1e-8), but does not say whether the latter searches along its steps:
-:class:`PrintedGaussSeidel` can do either.
+method inside GS (15 steps, 1e-8), but does not say whether the latter has a line search:
+:class:`PrintedGaussSeidel` has both variants.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Newton(Iteration):
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedGaussSeidel(IterativeSolver):
-    """GS of the thesis: each contact by at most 15 Newton steps on its own f_AC with ρ = 1, not further.
+    """GS of the thesis: each contact by at most 15 Newton steps on its f_AC with ρ = 1.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _matrix(W: Any, u: Any, r: Any, mu: float, J: Any) -> None:
 
 @subroutine
 def _eliminate(J: Any, b: Any) -> bool:
-    """Solve J x = b in place by elimination with pivots; False where a pivot vanishes."""
+    """Solve J x = b in place by Gaussian elimination with pivoting; False where a pivot vanishes."""
     d = len(b)
     for k in range(d):
         pivot = k

@@ -29,11 +29,11 @@ class BiaxialCurve:
     Parameters
     ----------
     strain : array (n,)
-        How much lower the sample is, relative to its height at the start.
+        Decrease of the height of the sample, relative to its initial height.
     sine : array (n,)
-        (σ₁ − σ₃)/(σ₁ + σ₃) of stresses averaged over a little strain: the sine of the friction angle.
+        (σ₁ − σ₃)/(σ₁ + σ₃) of stresses averaged over a small strain: the sine of the friction angle.
     swelling : array (n,)
-        Change of area, relative to that at the start.
+        Change of area, relative to the initial area.
     confining : float
         Mean of the stress σ₃ on the side walls (Pa).
     """
@@ -50,7 +50,7 @@ class BiaxialCurve:
 
     @property
     def critical(self) -> float:
-        """Angle of friction once the sample has forgotten its start (rad)."""
+        """Angle of friction in the critical state (rad)."""
         late = self.strain >= (1 - CRITICAL) * self.strain[-1]
         return math.asin(float(self.sine[late].mean()))
 
@@ -72,7 +72,7 @@ def biaxial_curve(run: Recording) -> BiaxialCurve:
 
 
 def _smoothed(values: Array, count: int) -> Array:
-    """Means over ``count`` values in a row."""
+    """Moving average over ``count`` values."""
     return np.convolve(values, np.full(count, 1 / count), mode="valid")
 
 
@@ -87,11 +87,11 @@ class Biaxial:
     samples : int
         Samples for each coefficient of friction.
     strain : float
-        How far each is pressed down.
+        Final axial strain of each.
     inertial : float
-        How fast, ε̇ √(m/P).
+        Inertial number of the compression, ε̇ √(m/P).
     sheared : float
-        How far the samples beside them are sheared.
+        Shear strain of the samples compared with them.
     """
 
     count: int = 400
@@ -116,7 +116,7 @@ class Biaxial:
             )
 
     def run(self, report: Report) -> None:
-        """Press the samples, and shear others for comparison."""
+        """Compress the samples, and shear others for comparison."""
         report.say(
             "Disks squeezed without friction, then pressed down with friction mu while the side walls feel a "
             "constant stress: sin φ = (σ₁ − σ₃)/(σ₁ + σ₃). In plane shear stresses along and across the "

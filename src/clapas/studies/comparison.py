@@ -1,10 +1,10 @@
-"""Solvers side by side on given problems: who solves what, how fast, judged by one residual.
+"""Comparison of solvers on given problems: success and time, judged by one residual.
 
-Every solver starts from zero on every problem. An answer counts if ``problem.residual``, recomputed from the
+Every solver starts from zero on every problem. A result counts if ``problem.residual``, recomputed from the
 data, is at most the tolerance. Where kernels had to be compiled the problem is solved a second time, and the
-time of compilation is told apart; so are short ones, of which the better time counts. With t the time of a
-solver and t* the best of all on the same problem, the performance profile is the share of problems solved
-with t ≤ τ t*, against τ.
+time of compilation is listed separately; short runs are repeated too, and the better time counts. With t the
+time of a solver and t* the best of all on the same problem, the performance profile is the share of problems
+solved with t ≤ τ t*, against τ.
 
 Reference: Dolan, Moré 2002 (performance profiles).
 """
@@ -40,17 +40,17 @@ class Attempt:
     contacts : int
         Size of the problem.
     status : str
-        How it ended; REFUSED if the solver does not take such contacts.
+        Final status; REFUSED if the solver does not support such contacts.
     residual : float
-        Measured anew; NaN if it was refused.
+        Recomputed from the data; NaN if it was refused.
     is_solved : bool
         Whether the residual is within the tolerance.
     iterations : int
-        Iterations done.
+        Number of iterations.
     seconds : float
         Wall time without compilation.
     compilation : float
-        Wall time of compiling kernels for it, 0 where they were kept (s).
+        Wall time of compiling its kernels, 0 where they were cached (s).
     history : History
         Residual against iterations and seconds.
     """
@@ -112,13 +112,13 @@ def compare(
     Parameters
     ----------
     problems : mapping from names to ContactProblem
-        What to solve.
+        The problems.
     solvers : sequence of str
         Names of solvers, as ``clapas solvers`` lists them.
     tol : float
         Largest residual accepted.
     time_limit : float
-        Most time for one solver on one problem (s).
+        Time limit for one solver on one problem (s).
     progress : callable, optional
         Called with the names of the problem and of the solver before each attempt.
 
@@ -131,10 +131,10 @@ def compare(
     """
     if not problems or not solvers:
         raise SettingsError("nothing to compare: give at least one problem and one solver")
-    made: list[Any] = [registry.make(name, tol=tol) for name in solvers]
+    methods: list[Any] = [registry.make(name, tol=tol) for name in solvers]
     attempts = []
     for label, problem in problems.items():
-        for name, solver in zip(solvers, made, strict=True):
+        for name, solver in zip(solvers, methods, strict=True):
             if progress is not None:
                 progress(label, name)
             limited = replace(solver, time_limit=time_limit) if hasattr(solver, "time_limit") else solver
@@ -154,7 +154,7 @@ def _attempt(label: str, name: str, problem: ContactProblem, solver: Any) -> Att
         with on_compile(note):
             solution = solve(problem, solver, check=False)
         seconds, compilation = time.perf_counter() - start, 0.0
-        if compiled or seconds < SHORT:  # short ones may have been the loading of kernels from disk
+        if compiled or seconds < SHORT:  # short ones may include the loading of kernels from disk
             start = time.perf_counter()
             solution = solve(problem, solver, check=False)
             again = time.perf_counter() - start

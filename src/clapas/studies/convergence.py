@@ -42,15 +42,15 @@ class Convergence:
     Parameters
     ----------
     tol : float
-        Residual asked for.
+        Tolerance on the residual.
     limit : float
         Seconds allowed per run.
     problems : int
-        How many of the six named problems.
+        Number of the six named problems to use.
     sizes : int
-        How many of the sizes, the smallest first.
+        Number of sizes, the smallest first.
     draws : int
-        Problems drawn of the size of figures 5.4 and 5.5.
+        Random problems of the size of figures 5.4 and 5.5.
     """
 
     tol: float = 1e-10
@@ -201,11 +201,11 @@ def _trace(problem: ContactProblem, solver: Solver, limit: float) -> list[tuple[
 
 
 def _judge_jump(report: Report, times: Mapping[str, Mapping[int, float]], limit: float) -> None:
-    """Figure 5.8: how much harder problems are beyond n d / m = 1."""
+    """Figure 5.8: increase of difficulty beyond n d / m = 1."""
     below = [t for method in JUDGED for n, t in times[method].items() if 3 * n <= 0.9 * FIXED]
     beyond = [t for method in JUDGED for n, t in times[method].items() if 3 * n >= 1.1 * FIXED]
     if not beyond:
-        return  # a quick run stops short of it
+        return  # not covered by a quick run
     easy, hard = median(below), median(beyond)
     found = f"{hard / easy:.0f} times slower" if math.isfinite(hard) else f"beyond the limit of {limit:g} s"
     report.judge(

@@ -1,4 +1,4 @@
-"""Separation: the table of Cadoux's thesis on facet decomposition, and what such cuts are worth beyond it."""
+"""Separation: the table of Cadoux's thesis on facet decomposition, and the value of such cuts elsewhere."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Cuts:
     rounds : int
         Rounds of cuts on them.
     contacts : int
-        Most contacts of the problems with friction.
+        Largest number of contacts of the problems with friction.
     limit : float
         Seconds for a tree of branch and bound.
     """
@@ -237,7 +237,7 @@ class Cuts:
 
     def _complementarity(self, report: Report) -> None:
         rows = []
-        _tree(gallery.subset_sum((1, 3), 2).problem, None, self.limit)  # compile before the clock counts
+        _tree(gallery.subset_sum((1, 3), 2).problem, None, self.limit)  # compile before timing
         for name, problem in _contact_problems(self.contacts, self.seeds):
             line, started = [name, str(problem.n_contacts)], time.process_time()
             nodes, found = _tree(problem, None, self.limit)
@@ -272,24 +272,24 @@ def split_of(problem: MILP) -> Disjunction:
 
 
 def table_row(n: int, draw: int) -> tuple[tuple[float, ...], tuple[int, int], float]:
-    """The five columns of the table, how many pieces are facets and on N, seconds of the decomposition."""
+    """The five columns of the table, numbers of pieces that are facets and on N, seconds of decomposition."""
     problem = dense_program(n, draw)
     disjunction = split_of(problem)
     start = time.process_time()
-    found = decompose(disjunction, factor=FACTOR)
+    result = decompose(disjunction, factor=FACTOR)
     seconds = time.process_time() - start
     violated = most_violated_cut(disjunction, factor=FACTOR)
-    deepest = gain(problem, disjunction, [found.deepest])
+    deepest = gain(problem, disjunction, [result.deepest])
     measured = (
-        100 * gain(problem, disjunction, found.cuts) / deepest,
+        100 * gain(problem, disjunction, result.cuts) / deepest,
         100 * gain(problem, disjunction, [violated]) / deepest,
-        100 * violated.depth / found.deepest.depth,
-        len(found.pieces),
-        found.calls,
+        100 * violated.depth / result.deepest.depth,
+        len(result.pieces),
+        result.calls,
     )
     hull = hull_dimension(disjunction)
-    facets = sum(exposed_face(disjunction, cut.d, hull).is_facet for cut in found.cuts)
-    on_N = sum(least_size(disjunction, cut.d) > ON_NORMALISATION * found.N for cut in found.cuts)
+    facets = sum(exposed_face(disjunction, cut.d, hull).is_facet for cut in result.cuts)
+    on_N = sum(least_size(disjunction, cut.d) > ON_NORMALISATION * result.N for cut in result.cuts)
     return measured, (facets, on_N), seconds
 
 
@@ -330,7 +330,7 @@ def judge_table(report: Report, every: Mapping[int, Sequence[tuple[float, ...]]]
 
 
 def gain(problem: MILP, disjunction: Disjunction, cuts: list[Cut]) -> float:
-    """Rise of the minimum when cuts are added to the relaxation."""
+    """Increase of the minimum by cuts added to the relaxation."""
     n = len(problem.c)
     free = np.full(n, np.inf)
     program = LinearProgram(
@@ -379,7 +379,7 @@ _DOMAINS: tuple[tuple[Domain, tuple[bool, bool, bool, bool]], ...] = (
 
 
 def _tree(problem: ContactProblem, modes: Mask | None, limit: float) -> tuple[str, str]:
-    """Nodes of the tree of branch and bound, grown from what the modes allow, and how it ended."""
+    """Nodes of the tree of branch and bound from the allowed modes, and its final status."""
     if modes is not None and not modes.any(axis=1).all():
         return "0", "none"
     domains = None

@@ -1,4 +1,4 @@
-"""Grains in a drum that turns: the regimes from rolling to centrifuging, by the Froude number.
+"""Grains in a rotating drum: regimes from rolling to centrifuging by the Froude number.
 
 Reference: Mellmann 2001 (the regimes and their bounds).
 """
@@ -24,14 +24,14 @@ from clapas.studies.verdicts import of_statement
 RADIUS = 5e-3
 STEADY = 0.5  # share of a run that is left out
 ALONG = 0.1  # a grain turns with the drum if it is this slow against it, relative to the drum
-FEW, SOME, MOST = 0.05, 0.2, 0.9  # shares of the grains that tell regimes apart
+FEW, SOME, MOST = 0.05, 0.2, 0.9  # shares of the grains that distinguish regimes
 FROUDES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 6.0)
 BOUNDS = ((1e-2, "rolling"), (1e-1, "cascading"), (1.0, "cataracting"), (math.inf, "centrifuging"))
 
 
 @dataclass(frozen=True)
 class Turning:
-    """What a drum shows once it turns steadily.
+    """Measures of a drum in steady rotation.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ class Drum:
     size : float
         Diameter of the drum in largest diameters of a grain.
     filling : float
-        Share of the drum that the bed takes up.
+        Share of the drum filled by the bed.
     slowest, fastest : float
         Smallest and largest Froude numbers.
     turns : float
-        How long the drum turns; a fifth of it below Fr = 0.1.
+        Number of turns; a fifth of it below Fr = 0.1.
     """
 
     size: float = 20.0
@@ -118,17 +118,17 @@ class Drum:
             report.tell(f"Fr = {froude:g}")
             turns = self.turns / 5 if froude < 0.1 else self.turns
             with simulate(rough_drum(froude, self.filling, self.size, turns=turns)) as run:
-                found = turning(run, froude, self.size)
+                steady = turning(run, froude, self.size)
                 if froude == 0.01:
                     self._draw(report, run)
-            measured[froude] = found
-            angle = f"{math.degrees(found.angle):.0f}" if froude < 0.3 else "none"
+            measured[froude] = steady
+            angle = f"{math.degrees(steady.angle):.0f}" if froude < 0.3 else "none"
             rows.append(
                 [
                     f"{froude:g}",
                     angle,
-                    f"{100 * found.flying:.0f}",
-                    f"{100 * found.carried:.0f}",
+                    f"{100 * steady.flying:.0f}",
+                    f"{100 * steady.carried:.0f}",
                     printed_regime(froude),
                 ]
             )
@@ -148,7 +148,7 @@ class Drum:
 
 
 def _judge(report: Report, measured: Mapping[float, Turning]) -> None:
-    """Verdicts on the regimes: few grains fly in what rolls, few do not turn along in what centrifuges."""
+    """Verdicts on the regimes: few grains fly when rolling, few do not turn along when centrifuging."""
     for froude, found in measured.items():
         regime = printed_regime(froude)
         seen = f"{100 * found.flying:.0f} % in the air, {100 * found.carried:.0f} % carried along"
@@ -164,7 +164,7 @@ def _judge(report: Report, measured: Mapping[float, Turning]) -> None:
 
 
 def held_from(mu: float, filling: float) -> float:
-    """Froude number from which friction holds a ring of grains all the way round.
+    """Froude number from which friction holds a full ring of grains.
 
     At an angle α from the top, on the inner face of the ring, r = R √(1 − filling), a grain is pressed by
     m (ω²r − g cos α) and drawn along by m g sin α: the ratio is largest where cos α = g/(ω²r).

@@ -24,7 +24,7 @@ class ElasticBlock:
     Parameters
     ----------
     contacts : int
-        Nodes of the lower side that may touch; also the number of elements along it.
+        Contact nodes of the lower side; also the number of elements along it.
     rows : int
         Elements through the height.
     height : float
@@ -32,13 +32,13 @@ class ElasticBlock:
     pressure : float
         On the loaded part of the upper side (Pa).
     loaded : (float, float)
-        Where that part begins and ends (m).
+        Start and end of that part (m).
     gap : float
         Distance of the unloaded block from the plane (m).
     curvature : float
         The lower side rises by this times x² (1/m): a curved foot, described by its gap alone.
     held : "clamped" or "guided"
-        The left side is fixed, or free to slide vertically (then a rigid motion is left).
+        The left side is fixed, or free to slide vertically (then a rigid motion remains).
 
     Examples
     --------
@@ -65,18 +65,18 @@ class ElasticBlock:
         return self.condensed(0.0).lcp()
 
     def with_friction(self, mu: float) -> ContactProblem:
-        """The same with friction from rest (clamped blocks only): v are displacements, r forces."""
+        """Contact problem with friction from rest (clamped blocks only): v are displacements, r forces."""
         return reduce(self.condensed(mu).contact_problem())
 
     def condensed(self, mu: float) -> Condensed:
-        """The block seen from its contact nodes."""
+        """The block condensed on its contact nodes."""
         small = condense(self.stage(mu))
         x = self.solid.mesh.nodes[small.increment.nodes, 0]
         rise = np.column_stack((self.curvature * x**2, np.zeros(len(x))))
         return replace(small, w=small.w + rise)
 
     def stage(self, mu: float) -> ElasticContact:
-        """The same as a problem of statics, with a plane foot."""
+        """The block as a problem of statics, with a plane foot."""
         floor = Obstacle(HalfPlane(), position=(0.0, -self.gap))
         return ElasticContact(
             solid=self.solid,

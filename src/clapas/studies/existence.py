@@ -1,6 +1,6 @@
-"""Cadoux's criterion on his random family: how far above n d / m = 1 it certifies, and why.
+"""Cadoux's criterion on his random family: up to which n d / m it certifies, and why.
 
-With w = 0 the criterion holds always (v = 0). With w ≠ 0 it holds for every w if some motion opens all
+With w = 0 the criterion always holds (v = 0). With w ≠ 0 it holds for every w if some motion opens all
 contacts, H v in the interior of K*: the image of H, a subspace of dimension m, must meet a cone of R^{nd}. A
 random subspace meets a cone C or not according to a single number, the statistical dimension δ(C), which is d
 for the whole space and adds up over products: almost surely yes if m + n δ > n d, almost surely no if m + n δ
@@ -36,7 +36,7 @@ RATIOS = (0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.4, 2.8, 3.2)  # n d / m
 DEGREES, SYSTEMS = 6, 15  # of freedom of a system; systems
 LIMIT = 20.0  # seconds per program
 FRICTIONS = (0.0, 0.2, 0.5, 0.8, 2.0)
-FEW = 6  # systems where the limit is looked at
+FEW = 6  # systems in the study of the limit
 AROUND = (0.8, 1.0, 1.25)  # n d / m over its limit
 
 
@@ -47,7 +47,7 @@ class ExistenceCriterion:
     Parameters
     ----------
     instances : int
-        How many of the 30 named instances, the smallest first.
+        Number of the 30 named instances, the smallest first.
     draws : int
         Random problems per ratio n d / m.
     """

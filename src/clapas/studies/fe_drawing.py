@@ -102,7 +102,7 @@ class FEDrawing:
     cells : int
         Along the radius of the flange.
     draws : int
-        How many depths of drawing, of 0.5, 2 and 10 mm.
+        Number of depths of drawing, of 0.5, 2 and 10 mm.
     finest : int
         Increments of the finest path.
     """
@@ -132,7 +132,7 @@ class FEDrawing:
 
 
 class _Drawing(NamedTuple):
-    """A family of drawing steps: two stages from (pressure, mu, draw), and the force that draws."""
+    """A family of drawing steps: two stages from (pressure, mu, draw), and the drawing force."""
 
     stages: Callable[[float, float, float], tuple[ElasticContact, ElasticContact]]
     force: Callable[[ElasticContact, State], float]

@@ -1,4 +1,4 @@
-"""Contacts known on paper by finite elements: Hertz's, Mindlin's partial slip, Spence's flat punch."""
+"""Analytical contact solutions by finite elements: Hertz, Mindlin's partial slip, Spence's flat punch."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from clapas.studies.verdicts import NOT_REPRODUCED, WITHIN, Verdict, of_number
 from clapas.typing import Array
 
 RADIUS = 1.0  # of the rigid cylinder or sphere (m)
-WIDTH = 0.05  # half-width of contact aimed at (m)
+WIDTH = 0.05  # target half-width of contact (m)
 FAR = 40.0  # half-widths to the far sides
-FARTHER = 200.0  # the same under a flat punch, whose stick zone feels them
+FARTHER = 200.0  # for a flat punch, whose stick zone is sensitive to them
 HERTZ = """\
 A rigid cylinder (plane strain) or sphere (axisymmetric) of 1 m is pressed without friction into a block
 forty half-widths large. With the force P that the nodes carry, Hertz says
@@ -124,8 +124,8 @@ def hertz(cells: int, kind: Literal["line", "point"], element: str = "Q4", nu: f
 
 def _fit(x: Array, pressure: Array) -> tuple[float, float]:
     """Half-width and largest pressure of p² = p₀² (1 − x²/a²), the node at the edge left out."""
-    kept = np.argsort(x)[:-1] if len(x) > 3 else np.argsort(x)
-    slope, top = np.polyfit(x[kept] ** 2, pressure[kept] ** 2, 1)
+    inner = np.argsort(x)[:-1] if len(x) > 3 else np.argsort(x)
+    slope, top = np.polyfit(x[inner] ** 2, pressure[inner] ** 2, 1)
     return float(np.sqrt(-top / slope)), float(np.sqrt(top))
 
 
@@ -172,7 +172,7 @@ def partial_slip(cells: int, mu: float = 0.3, increments: int = 8) -> PartialSli
 
 
 def flat_punch(cells: int, mu: float, nu: float, depth: float = 0.01) -> tuple[float, float]:
-    """Where sticking ends under a flat punch of half-width 1: last node that sticks, first that slips.
+    """Edge of the stick zone under a flat punch of half-width 1: last node that sticks, first that slips.
 
     Examples
     --------
@@ -197,22 +197,22 @@ def flat_punch(cells: int, mu: float, nu: float, depth: float = 0.01) -> tuple[f
 
 
 def spence(mu: float, nu: float) -> float:
-    """c/a under a flat punch if friction did not change the pressure (Goodman's assumption)."""
+    """c/a under a flat punch, neglecting the effect of friction on pressure (Goodman's assumption)."""
     beta = (1.0 - 2.0 * nu) / (2.0 * (1.0 - nu))
     tiny = 1e-12
     return float(brentq(lambda k: ellipk(1.0 - k**2) / ellipk(k**2) - beta / mu, tiny, 1.0 - tiny))
 
 
 def coupled_punch(mu: float, nu: float, strips: int = 200) -> float:
-    """c/a under a flat punch on a half-plane, pressure and friction acting on each other.
+    """c/a under a flat punch on a half-plane, with pressure and friction coupled.
 
     With p even and q odd in x, in units of E* = E/(1 − ν²), the surface moves by
 
         u_z(x) = −(2/π) ∫ p(s) ln|x − s| ds + β ∫ q(s) sgn(x − s) ds    (into the half-plane),
         u_x(x) = −(2/π) ∫ q(s) ln|x − s| ds − β ∫ p(s) sgn(x − s) ds.
 
-    Strips of constant p and q, finer towards the edge, are asked for one u_z under the punch and, at their
-    middles, for u_x = 0 or q = mu p; which of the two is found by exchange.
+    Strips of constant p and q, finer towards the edge, satisfy at their middles a common u_z under the punch
+    and u_x = 0 or q = mu p; which of the two is found by exchange.
 
     References
     ----------

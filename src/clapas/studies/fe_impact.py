@@ -1,4 +1,4 @@
-"""Elastic bars that strike a wall and each other, against the exact waves."""
+"""Impact of elastic bars on a wall and on each other, compared with the exact waves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ restitution l₁/l₂ though nothing is lost: the rest is vibration of bar 2 (00
 
 @dataclass(frozen=True)
 class BarOnWall:
-    """What a bar on a wall did: contact until (s), mean force and speed over the exact ones, energy kept."""
+    """Impact on a wall: end of contact (s), mean force and speed over the exact ones, energy kept."""
 
     duration: float
     force: float
@@ -54,17 +54,17 @@ def bar_on_wall(cells: int, theta: float = 0.5, steps_per_cell: float = 1.0) -> 
     scene.add(HalfPlane((1.0, 0.0), 0.0))
     scene.add_system(body, name="bar")
     dt = 1.0 / (cells * steps_per_cell)
-    kept = _run(scene, 2.6, dt, theta)
-    forces = np.array([_push(step, dt) for step in kept[1:]])
-    times = np.array([step.state.time for step in kept[1:]])
+    recorded = _run(scene, 2.6, dt, theta)
+    forces = np.array([_push(step, dt) for step in recorded[1:]])
+    times = np.array([step.state.time for step in recorded[1:]])
     exact = SPEED * HEIGHT
-    pushed = np.flatnonzero(forces > 1e-3 * exact)
-    energy = np.array([sum(step.energy) for step in kept])
+    in_contact = np.flatnonzero(forces > 1e-3 * exact)
+    energy = np.array([sum(step.energy) for step in recorded])
     contact = (times > 0.1) & (times < 1.8)
     return BarOnWall(
-        duration=float(times[pushed[-1]]),
+        duration=float(times[in_contact[-1]]),
         force=float(forces[contact].mean() / exact),
-        speed=_mean_velocity(body, kept[-1], 0) / SPEED,
+        speed=_mean_velocity(body, recorded[-1], 0) / SPEED,
         energy=float(energy[-1] / energy[0]),
         highest=float((energy[1:] / energy[0]).max()),
         times=times,
@@ -73,7 +73,7 @@ def bar_on_wall(cells: int, theta: float = 0.5, steps_per_cell: float = 1.0) -> 
 
 
 def two_bars(ratio: float, cells: int) -> tuple[float, float]:
-    """Speeds of bar 1 (length 1) and bar 2 (length ``ratio``), over that of the impact, after they parted."""
+    """Speeds of bar 1 (length 1) and bar 2 (length ``ratio``), over that of the impact, after separation."""
     one = _bar(1.0, cells, 0.0, SPEED, "right", skin=0.01)
     two = _bar(ratio, round(ratio * cells), 1.0, 0.0, "left", skin=0.01)
     scene = Scene(d=2, gravity=(0.0, 0.0))

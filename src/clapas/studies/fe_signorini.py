@@ -1,4 +1,4 @@
-"""Elastic bodies on rigid planes: Signorini's problem, friction, and the iterations each method needs."""
+"""Elastic bodies on rigid planes: Signorini's problem, friction, and iterations of each method."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class FESignorini:
             contacts=[RigidContact(surface="bottom", obstacle=Obstacle(HalfPlane()), mu=mu)],
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # loads of any size: counts alone matter
+            warnings.simplefilter("ignore", UserWarning)  # loads of any size: only counts matter
             state = OneLoopNewton().solve(stage, check=False)
         return state.iterations if state.status.is_solved else -1
 

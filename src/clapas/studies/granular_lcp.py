@@ -59,7 +59,7 @@ velocities to the largest of each."""
 
 
 def deposit(discs: int, mu: float, seed: int = 1) -> ContactProblem:
-    """The contact problem of a step at rest of discs that fell into a box about as wide as it is filled.
+    """Contact problem of a step at rest of discs deposited in a box, about as high as wide.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def deposit(discs: int, mu: float, seed: int = 1) -> ContactProblem:
     with simulate(
         scene, SETTLING, STEP, settling, on_unsolved="record", every=round(SETTLING / STEP) // 4
     ) as run:
-        done = step_after(run, int(run.column("step")[-1]) - 1)
-    problem, _ = done.problem.sliding_part(done.solution.r)
+        last_step = step_after(run, int(run.column("step")[-1]) - 1)
+    problem, _ = last_step.problem.sliding_part(last_step.solution.r)
     return problem
 
 
@@ -90,11 +90,11 @@ class GranularLCP:
     Parameters
     ----------
     sizes : int
-        How many of the three sizes, the smallest first.
+        Number of the three sizes, the smallest first.
     mu : float
         Coefficient of friction.
     tol : float
-        Residual asked for.
+        Tolerance on the residual.
     limit : float
         Seconds per run.
     """
@@ -108,7 +108,7 @@ class GranularLCP:
     quick: ClassVar[dict[str, int | float]] = {"sizes": 1, "limit": 2.0, "tol": 1e-6}
 
     def run(self, report: Report) -> None:
-        """Compare the methods, their own limits, then the directions on the largest deposit."""
+        """Compare the methods, their limits, then the directions on the largest deposit."""
         report.say(INTRODUCTION.format(mu=self.mu))
         problems = {}
         for discs in DISCS[: self.sizes]:
@@ -198,32 +198,32 @@ class GranularLCP:
             )
 
     def _directions(self, report: Report, problem: ContactProblem) -> None:
-        """Table 4.4: what the linear stage misses of the law, and of dynamics."""
+        """Table 4.4: violations of the law and of dynamics after the linear stage."""
         rows = []
         W, scale = reduce(problem).W, np.abs(problem.q).max() or 1.0
         for k in DIRECTIONS:
             stage = LATIN(k=k, relaxation=1.0).start(problem, np.zeros((problem.n_contacts, problem.d)))
-            done = 0
-            while done < DIRECTION_ITERATIONS and problem.residual(stage.impulses()) > LAW:
+            iterations = 0
+            while iterations < DIRECTION_ITERATIONS and problem.residual(stage.impulses()) > LAW:
                 stage.advance(100)
-                done += 100
+                iterations += 100
             r, u = stage.balanced
-            missed = np.linalg.norm((W @ r.ravel()).reshape(r.shape) + problem.q - u)
-            found = (
-                float(missed / np.linalg.norm(problem.q)),
+            imbalance = np.linalg.norm((W @ r.ravel()).reshape(r.shape) + problem.q - u)
+            measured = (
+                float(imbalance / np.linalg.norm(problem.q)),
                 float(r[:, 0].min() / np.abs(r).max()),
                 float(u[:, 0].min() / scale),
                 float(r[:, 0] @ u[:, 0] / (np.abs(r).max() * scale)),
             )
-            pairs = (f"{ours:.1e} ({theirs:.1e})" for ours, theirs in zip(found, PRINTED[k], strict=True))
-            rows.append([f"{k:g}", f"{done}", f"{problem.residual(stage.impulses()):.0e}", *pairs])
-            holds = found[0] <= ROUNDING
+            pairs = (f"{ours:.1e} ({theirs:.1e})" for ours, theirs in zip(measured, PRINTED[k], strict=True))
+            rows.append([f"{k:g}", f"{iterations}", f"{problem.residual(stage.impulses()):.0e}", *pairs])
+            holds = measured[0] <= ROUNDING
             report.judge(
                 Verdict(
                     source=f"{SOURCE}, table 4.4",
                     quantity=f"equilibrium of the linear stage, k = {k:g}",
                     printed=f"{PRINTED[k][0]:.4e}",
-                    found=f"{found[0]:.1e}",
+                    found=f"{measured[0]:.1e}",
                     grade=f"{WITHIN} rounding" if holds else NOT_REPRODUCED,
                     why="" if holds else "more than rounding",
                 )
@@ -233,7 +233,7 @@ class GranularLCP:
                     source=f"{SOURCE}, table 4.4",
                     quantity=f"smallest z_n, smallest w_n and z_n·w_n, k = {k:g}",
                     printed=", ".join(f"{each:.1e}" for each in PRINTED[k][1:]),
-                    found=", ".join(f"{each:.1e}" for each in found[1:]),
+                    found=", ".join(f"{each:.1e}" for each in measured[1:]),
                     grade=UNDETERMINED,
                     why="when the program stopped, the units and the sample are not printed",
                 )

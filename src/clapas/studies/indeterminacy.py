@@ -170,7 +170,7 @@ def _limit(value: float) -> str:
 
 
 def friction_polygon(mu: float, slope: float = SLOPE) -> Array:
-    """Corners (4, 2) of what the friction cones at both ends of the bar share, in lengths of the bar.
+    """Corners (4, 2) of the intersection of the friction cones at both ends, in lengths of the bar.
 
     The ends A and B, and the points above and below the middle where the edges of the cones meet. Forces that
     balance the weight meet above AB, on the vertical of the centre.
@@ -189,7 +189,7 @@ def meeting_points(cloud: Cloud, slope: float = SLOPE) -> Array:
 
 
 def draw_meeting_points(axes: Any, cloud: Cloud, mu: float) -> None:
-    """Draw the polygon of the friction cones and where sampled forces meet in it."""
+    """Draw the polygon of the friction cones and the intersections of sampled forces."""
     corners = friction_polygon(mu) * LENGTH
     axes.fill(*corners.T, color="0.9", label="both friction cones")
     axes.fill(*corners[[0, 2, 3]].T, color="0.75", label="above the bar")

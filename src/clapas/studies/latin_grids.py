@@ -24,9 +24,9 @@ GOAL = 0.01
 
 @dataclass
 class Verdicts:
-    """What was expected, what came, and what to say of it.
+    """Expected and computed numbers, with verdicts.
 
-    Few of the numbers are printed: those go to the report's own verdicts, too. The others are those of an
+    Few of the numbers are printed: those enter the verdicts of the report, too. The others are those of an
     independent code of the same method.
     """
 
@@ -84,5 +84,5 @@ def iterations(whole: Substructured, reference: Array, most: int = 150) -> int |
 
 
 def shown(count: int | None) -> str:
-    """A count, or that it was not reached."""
+    """A count as text, or that it was not reached."""
     return "not reached" if count is None else str(count)

@@ -1,4 +1,4 @@
-"""Where the thesis wanted its method to go: dynamics, frictional contact, and a fair race against rivals."""
+"""Perspectives of the thesis: dynamics, frictional contact, and a comparison with other methods."""
 
 from __future__ import annotations
 
@@ -95,21 +95,21 @@ def motion(report: Report, verdicts: Verdicts, steps: int) -> None:
     rows, half = [], steps // 2
     for name, warm in (("warm", True), ("cold", False)):
         moving = SubstructuredMotion(truss, labels, h=1e-3, warm=warm)
-        taken: list[int] = []
+        iterations: list[int] = []
         work = worst = 0.0
         for i in range(1, steps + 1):
-            done = moving.step(truss.cases["down"] * (i / half if i <= half else 0.0))
-            taken.append(done.iterations)
-            work, worst = work + done.work, max(worst, done.residual)
-        kept = (moving.kinetic + moving.strain) / work if work else 1.0
+            result = moving.step(truss.cases["down"] * (i / half if i <= half else 0.0))
+            iterations.append(result.iterations)
+            work, worst = work + result.work, max(worst, result.residual)
+        energy_left = (moving.kinetic + moving.strain) / work if work else 1.0
         rows.append(
             [
                 name,
-                f"{np.mean(taken[:half]):.0f}",
-                f"{np.mean(taken[half:]):.0f}",
+                f"{np.mean(iterations[:half]):.0f}",
+                f"{np.mean(iterations[half:]):.0f}",
                 f"{worst:.0e}",
                 f"{work:.1f}",
-                f"{100 * kept:.1f} %",
+                f"{100 * energy_left:.1f} %",
             ]
         )
     report.table(
@@ -128,7 +128,7 @@ def motion(report: Report, verdicts: Verdicts, steps: int) -> None:
 def _release(
     truss: Truss, h: float, d: float, *, macro: bool, warm: bool = True, iterations: int = 80
 ) -> History:
-    """The step after a static load is taken away, against Newton's method."""
+    """The step after the removal of a static load, compared with Newton's method."""
     method = MicroMacroLATIN(direction=h * d, macro=macro, relaxation=1.0)
     moving = SubstructuredMotion(truss, module_blocks(truss, 8, 2), h=h, method=method)
     moving.U = SmallDisplacements().solve(truss, "down").displacements.ravel().copy()

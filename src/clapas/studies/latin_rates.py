@@ -1,4 +1,4 @@
-"""How the micro-macro LATIN converges: counts, two rates, the cost model of the thesis, other measures."""
+"""Convergence of the micro-macro LATIN: counts, two rates, the cost model of the thesis, other measures."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _counts(history: History) -> list[str]:
 
 
 def _rate_row(name: str, history: History) -> list[str]:
-    """Mean factor per iteration early (5 to 15) and late (60 to 100), and where the two lines cross."""
+    """Mean factor per iteration early (5 to 15) and late (60 to 100), and intersection of the two lines."""
     log = np.log10(np.maximum(history.error, 1e-15))
     count = np.arange(1, len(log) + 1)
     early = np.polyfit(count[4:15], log[4:15], 1)
@@ -130,23 +130,23 @@ def cost(report: Report, verdicts: Verdicts, truss: Truss) -> None:
     """The cost model of the thesis, with its sizes and with ours."""
     report.say("## Cost model (R6)\n\n" + COST)
     printed = cost_ratios((2500, 200), (16, 195, 50), (216, 60))
-    whole = cut(truss, **PLAIN)
+    structure = cut(truss, **PLAIN)
     K = sparse.csr_array(truss.B.T @ truss.B)
-    part = whole.parts[5]
-    own = sparse.csr_array(part.B.T @ part.B)
-    places = whole.cut.places
-    coarse = sparse.lil_array((whole.n_macro, whole.n_macro))
-    for place in places:
-        coarse[np.ix_(place, place)] = 1.0
+    part = structure.parts[5]
+    K_part = sparse.csr_array(part.B.T @ part.B)
+    places = structure.cut.places
+    coarse = sparse.lil_array((structure.n_macro, structure.n_macro))
+    for dofs in places:
+        coarse[np.ix_(dofs, dofs)] = 1.0
     sizes = (
         (truss.n_dof, _half_band(K)),
-        (16, own.shape[0], _half_band(own)),
-        (whole.n_macro, _half_band(coarse.tocsr())),
+        (16, K_part.shape[0], _half_band(K_part)),
+        (structure.n_macro, _half_band(coarse.tocsr())),
     )
-    found = cost_ratios(*sizes)
+    ratios = cost_ratios(*sizes)
     costs = (("cost of an iteration", 2.96, "2.9"), ("cost of set-up", 11.66, "11.6"))
-    for (what, expected, digits), value in zip(costs, printed, strict=True):
-        name = f"{what}, one domain / substructures"
+    for (quantity, expected, digits), value in zip(costs, printed, strict=True):
+        name = f"{quantity}, one domain / substructures"
         why = "of the printed sizes; cut off, not rounded"
         verdicts.add(name, expected, round(value, 2), printed=digits, why=why)
     report.table(
@@ -154,7 +154,7 @@ def cost(report: Report, verdicts: Verdicts, truss: Truss) -> None:
         [
             ["printed", "2.9", "11.6"],
             ["printed sizes, exact arithmetic", *(f"{x:.2f}" for x in printed)],
-            [f"half-bands {sizes[0][1]}, {sizes[1][2]}, {sizes[2][1]}", *(f"{x:.2f}" for x in found)],
+            [f"half-bands {sizes[0][1]}, {sizes[1][2]}, {sizes[2][1]}", *(f"{x:.2f}" for x in ratios)],
         ],
     )
 

@@ -1,4 +1,4 @@
-"""What the micro-macro LATIN depends on: directions, partitions, interfaces, macro bases, modules, size."""
+"""Parameters of the micro-macro LATIN: directions, partitions, interfaces, macro bases, modules, size."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def cuts(report: Report, truss: Truss, exact: Array) -> None:
 
 
 def interfaces(report: Report, verdicts: Verdicts, truss: Truss, exact: Array) -> None:
-    """What is done with interfaces of one node."""
+    """Treatment of interfaces of one node."""
     report.say("## Weak interfaces\n\n" + WEAK)
     rows = []
     for weak in ("drop", "macro", "micro"):
@@ -222,7 +222,7 @@ def modified(report: Report, verdicts: Verdicts) -> None:
 
 
 def scale(report: Report, verdicts: Verdicts, largest: int) -> None:
-    """Larger and larger grids."""
+    """Grids of increasing size."""
     report.say("## Scalability\n\n" + SCALE)
     methods: dict[str, dict[str, Any]] = {
         "d = 3.92e6": PLAIN,

@@ -1,6 +1,6 @@
 """Elastic contact as complementarity: iterations to an energy distance, Lemke's method under rounding.
 
-What the studies of chapters 2 and 3 of the LMGC thesis on tensegrity share.
+Common parts of the studies of chapters 2 and 3 of the LMGC thesis on tensegrity.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GOAL = 1e-4  # energy distance to the reference
 LONGEST = 20_000  # iterations
 LATIN_DIRECTIONS = {f"LATIN, k = {k:g}": k for k in (0.09, 0.2, 0.3, 0.5, 0.7)}
 SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)  # of the pivots of a path
-SAME_ORDER = 100.0  # ratio of residuals at the level of rounding that says nothing
+SAME_ORDER = 100.0  # insignificant ratio of residuals at the level of rounding
 
 COUNTS = """\
 Iterations until the energy distance η to Lemke's answer is 1e-4, cold starts. "As printed" follows the tables
@@ -69,7 +69,7 @@ nothing of a limit: this stays a conjecture."""
 
 
 class Counts(NamedTuple):
-    """Energy distances after each iteration, of the method of the library and of the one printed."""
+    """Energy distances after each iteration, of the methods of the package and of the thesis."""
 
     library: list[float]
     printed: list[float]
@@ -89,11 +89,11 @@ def methods() -> dict[str, LCPSolver]:
 def distances(problem: LCP, solver: LCPSolver, reference: Array) -> list[float]:
     """Energy distance η to the reference after each iteration, until it is reached."""
     method = solver.start(problem, np.zeros(problem.size))
-    found = [problem.energy_distance(method.unknowns(), reference)]
-    while found[-1] > GOAL and len(found) <= LONGEST and np.isfinite(found[-1]):
+    history = [problem.energy_distance(method.unknowns(), reference)]
+    while history[-1] > GOAL and len(history) <= LONGEST and np.isfinite(history[-1]):
         method.advance(1)
-        found.append(problem.energy_distance(method.unknowns(), reference))
-    return found
+        history.append(problem.energy_distance(method.unknowns(), reference))
+    return history
 
 
 def compare(report: Report, label: str, problem: LCP, printed: dict[str, int]) -> dict[str, Counts]:
@@ -118,12 +118,12 @@ def compare(report: Report, label: str, problem: LCP, printed: dict[str, int]) -
 
 
 def counted(found: list[float]) -> str:
-    """The number of iterations, or that they were not enough."""
+    """The number of iterations as text, or that they were not enough."""
     return f"{len(found) - 1}" if found[-1] <= GOAL else f"not in {len(found) - 1}"
 
 
 def as_printed(problem: LCP, name: str, reference: Array) -> list[float]:
-    """Distances of the method exactly as the thesis prints it; empty for those that are the library's."""
+    """Distances of the method exactly as printed in the thesis; empty where it is that of the package."""
     steps: Iterator[Array]
     if name in LATIN_DIRECTIONS:
         steps = _printed_latin(problem, LATIN_DIRECTIONS[name])
@@ -171,34 +171,34 @@ def rounding(
 ) -> dict[int, LCPSolution]:
     """A table of the residuals of Lemke's method, plain and refactorised, against the contacts.
 
-    The answers of the refactorised method are returned, by contacts.
+    Returns the solutions of the refactorised method, by contacts.
     """
     solvers: tuple[LCPSolver, ...] = (
         LemkeTableau(tol=1e-12, ties="first"),
         LemkeTableau(tol=1e-12, ties="first", precision="single"),
         Lemke(tol=1e-12),
     )
-    rows, answers = [], {}
+    rows, refactorised = [], {}
     for block in blocks:
         problem = block.frictionless()
-        found = [solve_lcp(problem, solver, check=False) for solver in solvers]
-        report.tell(f"{block.contacts} contacts: {', '.join(map(str, found))}")
-        answers[block.contacts] = found[-1]
+        solutions = [solve_lcp(problem, solver, check=False) for solver in solvers]
+        report.tell(f"{block.contacts} contacts: {', '.join(map(str, solutions))}")
+        refactorised[block.contacts] = solutions[-1]
         loss = printed.get(block.contacts)
         if loss is not None:
-            report.judge(_of_residual(source, block.contacts, loss, found[0].residual))
+            report.judge(_of_residual(source, block.contacts, loss, solutions[0].residual))
         rows.append(
             [
                 f"{block.contacts}",
                 f"{np.linalg.cond(problem.dense):.1e}",
-                f"{found[0].iterations}",
-                *(f"{solution.residual:.1e}" for solution in found),
+                f"{solutions[0].iterations}",
+                *(f"{solution.residual:.1e}" for solution in solutions),
                 "-" if loss is None else f"{loss:.1e}",
             ]
         )
     head = ["contacts", "cond(M)", "pivots", "tableau", "in single", "refactorised", "printed"]
     report.table(head, rows)
-    return answers
+    return refactorised
 
 
 def _of_residual(source: str, contacts: int, printed: float, found: float) -> Verdict:
@@ -219,7 +219,7 @@ def _of_residual(source: str, contacts: int, printed: float, found: float) -> Ve
 
 
 def cut_short(report: Report, block: ElasticBlock) -> None:
-    """A table of what the tableau shows when the path is cut, against the share of its pivots."""
+    """A table of the state of the tableau on a truncated path, against the share of its pivots."""
     problem = block.frictionless()
     states = list(path(problem))
     w_end, z_end, _ = states[-1]
@@ -242,7 +242,7 @@ def cut_short(report: Report, block: ElasticBlock) -> None:
 
 
 def path(problem: LCP) -> Iterator[tuple[Array, Array, float]]:
-    """What the tableau shows after each pivot, until z₀ has left."""
+    """State of the tableau after each pivot, until z₀ has left the basis."""
     method = LemkeTableau(ties="first").start(problem, np.zeros(problem.size))
     artificial = np.inf
     while artificial > 0.0:

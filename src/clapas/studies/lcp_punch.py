@@ -24,7 +24,7 @@ from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, UNDETERMINED, Ve
 PRESSURES = (30e6, 300e6, 3000e6)  # Pa
 PRINTED_RESIDUALS = {51: 4.5924e-14, 76: 8.0112e-04, 101: 0.0822}
 PRINTED_FORCES = {51: 11.7280, 101: 54.6521}  # largest w
-AGREE = 1e-6  # distance of the answers of several methods, relative to the largest separation
+AGREE = 1e-6  # distance between solutions, relative to the largest separation
 
 CURVED = """\
 The thesis wants "a case where the number of active contacts evolves with the load", and its largest z, 0.12
@@ -109,7 +109,7 @@ class LCPPunch:
 
 
 def _agreement(report: Report, contacts: int) -> None:
-    """Answers of four methods beside each other, on the punch that may move as a whole."""
+    """Comparison of the solutions of four methods, on the punch free to move as a whole."""
     problem = _punch(contacts).frictionless()
     solvers: dict[str, LCPSolver] = {
         "Gauss-Seidel": GaussSeidel(tol=1e-10),

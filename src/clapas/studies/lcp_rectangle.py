@@ -37,7 +37,7 @@ PRINTED_COUNTS = {
 }
 PRINTED_RESIDUALS = {201: 1.8928e-14, 301: 0.0263}  # of Lemke's method, by contacts
 PRINTED_LARGEST = {201: ("3.19e-4", "3.3801e3"), 301: ("3.14e-4", "5.1786e3")}  # largest z (m), cond(M)
-NEAR = 0.1  # relative distance of a count that start, scaling and way of counting may explain
+NEAR = 0.1  # relative difference of counts explained by start, scaling and manner of counting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Arches, piers, walls and domes without mortar: when geometry and friction let them stand.
+"""Arches, piers, walls and domes without mortar: conditions of stability on geometry and friction.
 
 Reference: Heyman 1966, 1967, 1969; Milankovitch 1907 (the exact least thickness of the arch).
 """
@@ -22,9 +22,9 @@ from clapas.studies.verdicts import of_number
 from clapas.typing import Array
 
 PRINTED_THICKNESS = "0.1075"  # of the mean radius (Milankovitch 1907)
-PRINTED_FRICTION = "0.31"  # of a semicircular arch thick enough
+PRINTED_FRICTION = "0.31"  # of a sufficiently thick semicircular arch
 PRINTED_DOME = "0.042"  # of the mean radius (Heyman 1967)
-ROUGH = 10.0  # a coefficient of friction that never gives way
+ROUGH = 10.0  # coefficient of friction taken as infinite
 FINER = "stones of finite number; ever finer ones tend to the print"
 THICKNESSES = (0.11, 0.13, 0.15, 0.2, 0.3)
 GAPS = (1.0, 2.0, 4.0, 6.0)
@@ -39,7 +39,7 @@ class Masonry:
     voussoirs : int
         Stones of the finest arch.
     accuracy : float
-        Of the limits found by bisection.
+        Accuracy of the limits found by bisection.
     """
 
     voussoirs: int = 121
@@ -142,20 +142,20 @@ class Masonry:
     def _dome(self, report: Report) -> None:
         report.say("## Dome")
         counts = (9, 30, 90) if self.accuracy < 1e-3 else (9, 30)
-        found = [least_dome(count, self.accuracy) for count in counts]
-        rows = [[f"{count}", f"{value:.5f}"] for count, value in zip(counts, found, strict=True)]
+        limits = [least_dome(count, self.accuracy) for count in counts]
+        rows = [[f"{count}", f"{value:.5f}"] for count, value in zip(counts, limits, strict=True)]
         quantity = f"least thickness of a hemispherical dome / mean radius, {counts[-1]} stones in a lune"
         why = "ever finer stones stay at 0.0428; why the print has 0.042 is not known"
-        report.judge(of_number("Heyman 1967", quantity, PRINTED_DOME, found[-1], within=0.05, why=why))
+        report.judge(of_number("Heyman 1967", quantity, PRINTED_DOME, limits[-1], within=0.05, why=why))
         report.table(
             ["stones in a lune of a hemisphere", "least thickness / mean radius"],
             [*rows, ["printed, ∞", f"{PRINTED_DOME}"]],
         )
-        whole = at_rest(dome(rings=3, lunes=8))
-        held = "some" if Equilibria.of_problem(whole).one() is not None else "no"
+        problem = at_rest(dome(rings=3, lunes=8))
+        quantifier = "some" if Equilibria.of_problem(problem).one() is not None else "no"
         report.say(
             "The dome with an eye of the scene ``dome`` (three rings of eight stones, "
-            f"{whole.n_contacts} contacts in space, mu = 0.7): {held} forces can hold it."
+            f"{problem.n_contacts} contacts in space, mu = 0.7): {quantifier} forces can hold it."
         )
 
 
@@ -170,7 +170,7 @@ def least_thickness(voussoirs: int, accuracy: float) -> float:
 
 
 def least_friction(work: Blockwork, accuracy: float) -> float:
-    """Least coefficient of friction for which forces exist; inf if there is none up to 10, 0 if always."""
+    """Least coefficient of friction with equilibrium forces; inf if there is none up to 10, 0 if always."""
     if work.equilibria(0.0).one() is not None:
         return 0.0
     if work.equilibria(ROUGH).one() is None:
@@ -190,7 +190,7 @@ def least_pier(height: float, accuracy: float) -> float:
 
 
 def undermined_wall(gap: float) -> Blockwork:
-    """The wall of the scene ``settling-wall`` when the ground under ``gap`` bricks has gone."""
+    """The wall of the scene ``settling-wall`` without the ground under ``gap`` bricks."""
     whole = Blockwork.of_scene(settling_wall(gap=gap))
     return replace(whole, supports=whole.supports[:2])
 
@@ -203,8 +203,8 @@ def least_dome(stones: int, accuracy: float) -> float:
 def lune(stones: int, thickness: float, mu: float = ROUGH) -> Equilibria:
     """A thin slice of a hemispherical dome between two meridians, which carries its share of the weight.
 
-    Stones are numbered from the base up. Neighbouring lunes may push on its sides, never pull: by symmetry
-    these pushes are normal to the sides, and add up to a force away from the axis. They act at the four
+    Stones are numbered from the base up. Neighbouring lunes may push on its sides, not pull: by symmetry
+    these forces are normal to the sides, with a resultant away from the axis. They act at the four
     corners of a stone. Forces are per radian of azimuth and unit of weight density.
     """
     inner, outer = 1 - thickness / 2, 1 + thickness / 2

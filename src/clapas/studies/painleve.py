@@ -1,4 +1,4 @@
-"""Painlevé's rod: how many solutions, where the criterion of existence holds, and by how much."""
+"""Painlevé's rod: number of solutions, and margin of the criterion of existence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANY = 3  # stands for a continuum in the pictures
 class Painleve:
     """Number of solutions of the rod over (θ, mu), for each pull of gravity and motion of the hinge.
 
-    Solutions are counted by a search that lists all of them and compared with those known on paper; the
+    Solutions are counted by a search that lists all of them and compared with the analytical ones; the
     margin of Cadoux's criterion is drawn over the same plane.
 
     Parameters
@@ -95,7 +95,7 @@ class Painleve:
 
     @property
     def _plane(self) -> tuple[Array, Array]:
-        """Angles and frictions, none of which meet at mu = tan θ."""
+        """Angles and frictions, avoiding mu = tan θ."""
         return np.linspace(0.1, 1.4, self.steps), np.linspace(0.013, 3.0, self.steps)
 
     def _survey(self, g: float, u0: float) -> tuple[Array, Array, int]:
@@ -134,7 +134,7 @@ class Painleve:
 
 
 def _start_and_stability(report: Report) -> None:
-    """Section 5.3.8: where Newton's method goes from both sides of a solution."""
+    """Section 5.3.8: limit of Newton's method from both sides of a solution."""
     entry = gallery.get("painleve-up-two")
     sliding = np.array([[1.0, -2.0]])  # r_g, which slides; the other solution is r_d = 0
     rows, returned = [], 0
@@ -170,7 +170,7 @@ def _start_and_stability(report: Report) -> None:
 
 
 def _contraction(report: Report, random: int) -> None:
-    """Figure 5.9: slopes of Cadoux's map F at fixed points, which the plain iteration holds or leaves."""
+    """Figure 5.9: slopes of Cadoux's map F at fixed points, attractive or not for the plain iteration."""
     rod = gallery.get("painleve-up-two").problem
     report.say("## Does the map F contract? (figure 5.9)")
     report.say(

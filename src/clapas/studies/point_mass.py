@@ -19,8 +19,8 @@ class PointMass:
         displacement    0 ≤ v⁺ + e/(θh) + ((1−θ)/θ) v ⟂ r ≥ 0
         elastic         0 ≤ v⁺ + r/(kh) + min(e, 0)/h ⟂ r ≥ 0    where the ground is touched
 
-    The law in displacement asks for e⁺ ≥ 0 at the end of the step. What velocity that leaves depends on where
-    in the step the ground was reached: the rebound is set by h, not by a material.
+    The law in displacement requires e⁺ ≥ 0 at the end of the step. The resulting velocity depends on the
+    instant of impact within the step: the rebound is set by h, not by a material.
     """
 
     h: float

@@ -17,7 +17,7 @@ class Timed(NamedTuple):
 
     @property
     def is_solved(self) -> bool:
-        """Whether the accuracy, which is printed rounded, is that asked for."""
+        """Whether the accuracy, printed rounded, is that required."""
         return self.accuracy <= 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Methods against a stopping rule and the clock."""
+"""Runs of methods with a stopping rule and a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALLEST_SHARE = 8  # measure again after an eighth of the iterations done
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: seconds of process time used, the last measure, whether it is small enough."""
+    """Result of a run: seconds of process time, the last measure, whether it is small enough."""
 
     seconds: float
     value: float
@@ -27,7 +27,7 @@ class Outcome:
 
 
 def thesis_measure(problem: ContactProblem, r: Array) -> float:
-    """The measure of the thesis, |f_AC(u, r)|² / (2 n d) with ρ = 1: a squared norm, not free of units."""
+    """The measure of the thesis, |f_AC(u, r)|² / (2 n d) with ρ = 1: a squared norm, not dimensionless."""
     with np.errstate(all="ignore"):
         f = coulomb.alart_curnier(problem.velocity(r), r, problem.mu, np.ones(problem.n_contacts))
         return float(np.vdot(f, f)) / (2 * f.size)
@@ -46,26 +46,26 @@ def race(
     limit: float,
     first: Array | None = None,
 ) -> Outcome:
-    """Run a method until the measure falls below the goal, it gives up, or time is over.
+    """Run a method until the measure is below the goal, it stops, or time is over.
 
     It starts from the impulses ``first``, zero by default.
     """
     start = time.process_time()
     r = np.zeros((problem.n_contacts, problem.d)) if first is None else first.copy()
     iteration = solver.start(problem, r)
-    done, gave_up = 0, False
+    iterations, halted = 0, False
     while True:
         value = measure(problem, r)
         seconds = time.process_time() - start
         if value < goal:
             return Outcome(seconds, value, True)
-        if gave_up or seconds > limit or done >= solver.max_iterations or not math.isfinite(value):
+        if halted or seconds > limit or iterations >= solver.max_iterations or not math.isfinite(value):
             return Outcome(seconds, value, False)
-        count = 1 if solver.measures_each_iteration else max(1, done // SMALLEST_SHARE)
+        count = 1 if solver.measures_each_iteration else max(1, iterations // SMALLEST_SHARE)
         try:
             with np.errstate(all="ignore"):
                 iteration.advance(count)
         except Halt:
-            gave_up = True
-        done += count
+            halted = True
+        iterations += count
         r = iteration.impulses()

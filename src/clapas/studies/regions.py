@@ -18,7 +18,7 @@ from clapas.typing import Array
 
 @dataclass(frozen=True)
 class Step:
-    """Where Newton's method goes from anywhere in a region: a point, and its region."""
+    """Newton iterate from any point of a region: a point, and its region."""
 
     point: Array
     region: Region
@@ -28,18 +28,18 @@ Steps = dict[Region, Step]
 
 
 def steps(equation: PiecewiseLinear, size: float = 3.0) -> Steps:
-    """The step from every region met on a coarse grid of points, |x_i| ≤ ``size``, or reached from there."""
+    """The step from every region seen on a coarse grid of points, |x_i| ≤ ``size``, or reached from there."""
     line = (-size, 0.0, size)
-    ahead = [equation.region(np.array(x)) for x in product(line, repeat=equation.size)]
-    found: Steps = {}
-    while ahead:
-        region = ahead.pop()
-        if region not in found:
+    pending = [equation.region(np.array(x)) for x in product(line, repeat=equation.size)]
+    newton_steps: Steps = {}
+    while pending:
+        region = pending.pop()
+        if region not in newton_steps:
             matrix, constant = equation.piece(region)
             point: Array = np.asarray(np.linalg.solve(matrix, -constant), dtype=np.float64)
-            found[region] = Step(point, equation.region(point))
-            ahead.append(found[region].region)
-    return found
+            newton_steps[region] = Step(point, equation.region(point))
+            pending.append(newton_steps[region].region)
+    return newton_steps
 
 
 def cycles(map_: Steps) -> list[tuple[Region, ...]]:
@@ -59,7 +59,7 @@ def solutions(map_: Steps) -> int:
 
 
 def path_from(region: Region, map_: Steps) -> list[Region]:
-    """The regions visited, up to and with the first that repeats."""
+    """The regions visited, up to the first repeated one, inclusive."""
     path = [region]
     while map_[path[-1]].region not in path:
         path.append(map_[path[-1]].region)
@@ -67,12 +67,12 @@ def path_from(region: Region, map_: Steps) -> list[Region]:
 
 
 def has_cycle(equations: Iterable[PiecewiseLinear]) -> bool:
-    """Tell whether Newton's method cycles on one of the equations from some start."""
+    """Whether Newton's method cycles on one of the equations from some start."""
     return any(cycles(steps(equation)) for equation in equations)
 
 
 def threshold(happens: Callable[[float], bool], low: float, high: float, accuracy: float = 1e-4) -> float:
-    """The smallest number from which something happens, by bisection."""
+    """Threshold of a condition, by bisection."""
     while high - low > accuracy * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if happens(middle) else (middle, high)

@@ -16,7 +16,7 @@ class Study(Protocol):
     quick: ClassVar[dict[str, Any]]  # settings of a short run
 
     def run(self, report: Report) -> None:
-        """Do the work and write what comes out."""
+        """Run the study and write its report."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The report of a study: text, tables and pictures in a folder, written as they come."""
+"""The report of a study: text, tables and pictures in a folder, written incrementally."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clapas.version import __version__
 
 
 class Report:
-    """A Markdown file and pictures beside it; what was found is kept even if the study is interrupted.
+    """A Markdown file and pictures beside it; results are kept even if the study is interrupted.
 
     Parameters
     ----------
     folder : path
-        Made if it is missing. The text is ``report.md`` in it.
+        Created if it is missing. The text is ``report.md`` in it.
     title : str
         First line of the text.
     tell : callable, optional
         Receives one line of progress at a time.
     command : str
-        The command that makes the report, for the file of verdicts.
+        The command that writes the report, for the file of verdicts.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Report:
         return "\n\n".join(self._parts) + "\n"
 
     def tell(self, line: str) -> None:
-        """Say how the work goes; this is not kept."""
+        """Report progress, without recording it."""
         if self._tell:
             self._tell(line)
 
@@ -111,7 +111,7 @@ class Report:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, its columns aligned for the eye.
+    """A Markdown table, its columns aligned.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The angle of repose against friction, on slopes that a ledge keeps when its open side has let go."""
+"""Angle of repose against friction, on slopes left on a ledge after its side opens."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Repose:
     samples : int
         Runs for each coefficient of friction, with other grains.
     frictions : int
-        How many coefficients of friction, spread between 0 and 1, closer near 0.
+        Number of coefficients of friction between 0 and 1, denser near 0.
     relaxation : float
-        How long grains may flow (s).
+        Duration of the flow (s).
     """
 
     length: int = 20

@@ -126,7 +126,7 @@ OTHERS = "other problems, of our own rods"
 
 
 class Found(NamedTuple):
-    """A problem met in a simulation, the impulses of the step before, and whether AC as printed fails."""
+    """A problem of a simulation, the impulses of the step before, and whether AC as printed fails."""
 
     name: str
     problem: ContactProblem
@@ -150,7 +150,7 @@ class RodTables:
     limit : float
         Seconds allowed per run.
     sizes : int
-        How many of the fifteen rows of each table.
+        Number of rows of each table, of fifteen.
     steps : int
         Steps simulated per number of rods.
     """
@@ -272,35 +272,35 @@ class RodTables:
 
 
 def collect(sizes: Sequence[tuple[int, ...]], steps: int, probe: float) -> list[Found]:
-    """A problem for each size (rods, contacts), from simulations: the nearest in contacts that were met.
+    """A problem for each size (rods, contacts), from simulations: the nearest in contacts.
 
     With ``probe`` seconds for AC as printed, one that it does not solve, if there is one of that size.
     """
     newton, hostile = thesis_methods()["AC"], UNITS[WHERE_NEWTON_FAILS]
-    met = {rods: list(problems(_scene(rods), steps)) for rods in {size[0] for size in sizes}}
+    simulated = {rods: list(problems(_scene(rods), steps)) for rods in {size[0] for size in sizes}}
     used: set[int] = set()
-    found = []
+    selected = []
     for rods, n in sizes:
-        left = [pair for pair in met[rods] if id(pair[0]) not in used] or met[rods]
-        if not left:
+        unused = [pair for pair in simulated[rods] if id(pair[0]) not in used] or simulated[rods]
+        if not unused:
             raise SettingsError(f"no contact in {steps} steps of {rods} rods: simulate more steps")
-        nearest = min(abs(problem.n_contacts - n) for problem, _ in left)
-        alike = [pair for pair in left if abs(pair[0].n_contacts - n) == nearest][::5][:8]
+        nearest = min(abs(problem.n_contacts - n) for problem, _ in unused)
+        alike = [pair for pair in unused if abs(pair[0].n_contacts - n) == nearest][::5][:8]
         name = f"hair-{DOFS * rods}-{alike[0][0].n_contacts}"
-        kept = Found(name, *alike[0], False)
+        choice = Found(name, *alike[0], False)
         for pair in alike if probe else ():
             each = Found(name, *pair, True)
             problem, start = each.measured_in(hostile)
             if not race(problem, newton, thesis_measure, GOAL, probe, start).is_reached:
-                kept = each
+                choice = each
                 break
-        used.add(id(kept.problem))
-        found.append(kept)
-    return found
+        used.add(id(choice.problem))
+        selected.append(choice)
+    return selected
 
 
 def problems(scene: Scene, steps: int, tol: float = 1e-8) -> Iterator[tuple[ContactProblem, Array]]:
-    """The contact problems that a simulation meets, each with the impulses of the step before."""
+    """The contact problems of a simulation, each with the impulses of the step before."""
     model = compile_scene(scene)
     state, neighbours = initial_state(model), Neighbours(model)
     settings = {name: value for name, value in scene.run.scheme.items() if name != "name"}
@@ -392,7 +392,7 @@ def _count(outcomes: Sequence[Outcome]) -> str:
 
 
 def solved_by_auto(found: Sequence[Found], tol: float = STRICT) -> tuple[int, float]:
-    """How many problems the default method solves, and the seconds it took."""
+    """Number of problems solved by the default method, and its time (s)."""
     start = time.process_time()
     done = sum(solve(f.problem, Auto(tol=tol), check=False).residual <= tol for f in found)
     return done, time.process_time() - start

@@ -1,14 +1,14 @@
-"""A model of scale: what a step costs on many ranks, from what its phases cost on few.
+"""Scaling model: cost of a step on many ranks, from the costs of its phases on few.
 
-The work of a phase is proportional to what the rank owns,
+The work of a phase is proportional to the bodies or contacts of the rank,
 
     share, detect, rest ∝ bodies,    assemble, judge ∝ contacts,    sweep ∝ contacts · sweeps,
 
-and each has a part that does not depend on it, the calls themselves; coefficients are measured on one rank. A
+and each has a constant part, the overhead of calls; coefficients are measured on one rank. A
 rank that holds n grains exchanges the rows of about k n^(2/3) of
 them through each face of its domain, after each sweep. All ranks gather some numbers several times a step:
 log2(P) messages of latency, and the numbers of P ranks, which each of them receives. The latency and the
-bandwidth are those of a cluster, given, not measured here.
+bandwidth are assumed values of a cluster, not measured here.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from clapas.errors import Error, SettingsError
 from clapas.studies.report import Report
 
 ROW = 48.0  # bytes of the row of a body, exchanged after each sweep
-NUMBERS = 4  # that a rank contributes to a collective, about
+NUMBERS = 4  # that a rank contributes to a collective, approximately
 FACES, NEIGHBOURS = 6, 26  # of a domain inside the others
 CONSTANT = 330.0  # bytes of constant data of each grain, which every rank holds
-OWN = 1800.0  # bytes of what changes of a grain and its contacts, on its owner, at the most in a step
+OWN = 1800.0  # peak bytes of the variable data of a grain and its contacts in a step, on its owner
 PROPORTIONAL = {
     "share": "bodies",
     "detect": "bodies",
@@ -58,39 +58,39 @@ def sample(ranks: int, grains: int, steps: int) -> Sample:
     command, environment = launcher(ranks)
     environment |= {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     program = [*command, "-m", "clapas.distributed.measured", str(grains), str(steps)]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not lines:
+    process = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    lines = [line for line in process.stdout.splitlines() if line.startswith("{")]
+    if process.returncode or not lines:
         raise Stopped(
-            f"{ranks} ranks on {grains} grains ended with code {done.returncode}: {done.stderr[-500:]}"
+            f"{ranks} ranks on {grains} grains ended with code {process.returncode}: {process.stderr[-500:]}"
         )
-    found: Sample = json.loads(lines[0])
-    found["phases"]["rest"] = found["own"] - sum(found["phases"].values())
-    return found
+    measured: Sample = json.loads(lines[0])
+    measured["phases"]["rest"] = measured["own"] - sum(measured["phases"].values())
+    return measured
 
 
 def amount(of: Sample, phase: str) -> float:
-    """What the work of a phase is proportional to, of the largest rank of a sample."""
+    """Amount of work of a phase, on the most loaded rank of a sample."""
     if PROPORTIONAL[phase] == "contact-sweeps":
         return float(of["contacts"] * of["sweeps"])
     return float(of[PROPORTIONAL[phase]])
 
 
 def calls(of: Sample, phase: str) -> float:
-    """How often a phase is called in a step, about."""
+    """Approximate number of calls of a phase in a step."""
     return float(of["sweeps"]) if phase == "sweep" else 1.0
 
 
 @dataclass(frozen=True)
 class Costs:
-    """The model: seconds per unit of work, and how amounts grow.
+    """The model: seconds per unit of work, and growth of the amounts.
 
     Parameters
     ----------
     unit : dict
         Seconds per body, contact or contact-sweep, by phase.
     call : dict
-        Seconds of each phase whatever its work: per sweep for ``sweep``, per step for the others.
+        Constant seconds of each phase: per sweep for ``sweep``, per step for the others.
     contacts : float
         Contacts per grain.
     sweeps, reference, growth : float
@@ -120,7 +120,7 @@ class Costs:
         return seconds | {"calls": sum(self.call[phase] * calls(of, phase) for phase in PROPORTIONAL)}
 
     def swept(self, grains: float) -> float:
-        """Sweeps of a step of so many grains in a cube."""
+        """Sweeps of a step for a number of grains in a cube."""
         return float(self.sweeps * (grains / self.reference) ** self.growth)
 
     def step(self, grains: float, ranks: float, sweeps: float | None = None) -> dict[str, float]:
@@ -146,7 +146,7 @@ def fitted(samples: list[Sample], latency: float, bandwidth: float) -> Costs:
     for phase in PROPORTIONAL:
         x = np.array([[amount(s, phase), calls(s, phase)] for s in alone])
         y = np.array([s["phases"].get(phase, 0.0) for s in alone])
-        size = np.maximum(y, 1e-9)[:, None]  # relative errors count, of small and large samples alike
+        size = np.maximum(y, 1e-9)[:, None]  # weights for relative errors, for small and large samples alike
         unit[phase], call[phase] = nnls(x / size, y / size[:, 0])[0].tolist()
     grains, sweeps = (np.array([float(s[name]) for s in alone]) for name in ("grains", "sweeps"))
     growth = float(np.polyfit(np.log(grains), np.log(sweeps), 1)[0]) if len(alone) > 1 else 0.0

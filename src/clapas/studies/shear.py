@@ -24,13 +24,13 @@ SOURCE = "da Cruz et al. 2005, mu = 0.4"
 SAMPLE = "one small sample at each rate; the printed laws are fits too"
 RADIUS = 5e-3
 FASTEST = 0.2
-STEADY = 0.5  # share of a run that is left out: the sample forgets how it was made
+STEADY = 0.5  # share of a run that is left out as transient
 CORE = (0.2, 0.8)  # shares of the height away from the plates
 
 
 @dataclass(frozen=True)
 class SteadyShear:
-    """What a steady shear flow shows.
+    """Measures of a steady shear flow.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class Shear:
     slowest : float
         Smallest inertial number; the largest is 0.2.
     runs : int
-        How many of them.
+        Number of inertial numbers.
     length, depth : int
         Size of the sample in largest diameters.
     strain : float
-        How far a slow sample is sheared; see :meth:`strain_at`.
+        Shear strain of a slow sample; see :meth:`strain_at`.
     """
 
     slowest: float = 0.01
@@ -130,11 +130,11 @@ class Shear:
             )
 
     def strain_at(self, inertial: float) -> float:
-        """How far a sample is sheared: fast ones farther.
+        """Shear strain of a sample, larger for fast ones.
 
         The motion of the plates diffuses to the middle of the sample, H deep, in the time ρ H²/η with
-        η = 0.25 P/γ̇ at least: a strain of (I H/d)²/0.25. Before, the plates also set grains in motion, and
-        friction on them seems larger than it is.
+        η = 0.25 P/γ̇ at least: a strain of (I H/d)²/0.25. Before, the plates also accelerate grains, and
+        the apparent friction on them is too large.
         """
         return self.strain + 2.0 * (inertial * self.depth) ** 2 / printed_friction(0.0)
 

@@ -14,7 +14,7 @@ def strip(
     """A row of unit square elements held at its upper side and pushed on a plane by its lower nodes.
 
     Bilinear elements in plane strain, Young's modulus 1, Poisson's ratio ``nu``. A static problem: M is the
-    stiffness, v a displacement, r a force. The lower nodes are pushed down and up in waves of height
+    stiffness, v a displacement, r a force. The lower nodes are displaced down and up in waves of height
     ``press`` and sideways by ``shear``: nodes open, stick and slide.
 
     Examples

@@ -47,7 +47,7 @@ GRID_LOADS = {3: 1000.0, 9: 120.0, 16: 40.0}  # N per node; those of figure 5.12
 
 COUNTED = ("nodes", "displacements", "bars", "cables", "self-stress states", "internal mechanisms")
 PRINTED_KERNELS = {"guyed mast": "1", "kite": "3"}
-PRINTED_COUNTS = {  # by modules along a side, whether modified, and what is counted
+PRINTED_COUNTS = {  # by modules along a side, whether modified, and quantity
     (1, False, "self-stress states"): "1",
     (1, False, "internal mechanisms"): "3",
     (3, False, "cables"): "108",
@@ -487,7 +487,7 @@ def _one_domain_latin(truss: Truss, goal: float, most: int = 2000) -> int:
         t = stress + k * (e - strain)
         if np.sqrt((U - exact) @ (K @ (U - exact))) <= goal * size:
             return iteration
-        middle = 0.5 * (t + k * e)  # both lines meet half-way for a linear link
+        middle = 0.5 * (t + k * e)  # intersection of both lines for a linear link
         stress = np.where(truss.is_cable, np.maximum(middle, -t0), middle)
         strain = e - (stress - t) / k
     return most

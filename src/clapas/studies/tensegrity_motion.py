@@ -24,7 +24,7 @@ from clapas.typing import Array
 
 STEP = 1e-3  # s
 MARKS = {200: "preloaded", 400: "loaded", 420: "", 440: "printed: violent re-tensioning", 600: "end"}
-DAMPING = 1e-4  # s: members resist their rates of elongation a little
+DAMPING = 1e-4  # s: light damping of the elongation rates of members
 
 MOTION = """\
 The thesis runs 8 × 8 modules for 0.6 s with steps of 1 ms: bars are tensioned in time, then nodes are loaded,
@@ -63,7 +63,7 @@ def released(n: int, load: float) -> MovingTruss:
     """The grid, assembled without stress, with its preload and load histories.
 
     Rest lengths go from the lengths of the members to those of the self-stressed grid, group by group: bars
-    grow, cables are wound in.
+    lengthen, cables shorten.
     """
     stressed = grid(n, load=load)
     winches = []

@@ -111,7 +111,7 @@ def thesis_methods() -> dict[str, Solver]:
 
 
 def variants() -> dict[str, Solver]:
-    """AC and GS as the package has them."""
+    """AC and GS as implemented in the package."""
     newton = GoldsteinPrice(max_trials=25)
     return {
         "AC scaled": SemismoothNewton(
@@ -143,7 +143,7 @@ class ThesisSmall:
     limit : float
         Seconds allowed per run.
     sizes : int
-        How many of the fifteen sizes, the smallest first.
+        Number of sizes, of fifteen, the smallest first.
     """
 
     seeds: int = 3
@@ -179,7 +179,7 @@ class ThesisLarge:
     seeds, limit
         As for the small problems.
     sizes : int
-        How many of the fifteen sizes, in the order of the table.
+        Number of sizes, of fifteen, in the order of the table.
     """
 
     seeds: int = 1
@@ -219,12 +219,12 @@ Table = dict[tuple[Size, str], list[Outcome]]
 
 
 class Comparison:
-    """Methods on draws of the sizes of a table, ours beside the print.
+    """Methods on random problems of the sizes of a table, compared with the printed results.
 
     Parameters
     ----------
     report : Report
-        Where it is written.
+        Report to write to.
     sizes : mapping
         Printed runs by size, in the order of ``columns``.
     columns : sequence of str
@@ -377,7 +377,7 @@ class Comparison:
 
 
 def _compile(problem: ContactProblem, solver: Solver, measure: Measure, goal: float, limit: float) -> None:
-    """Run until nothing is compiled any more: compiling overruns the limit, and comes in several parts."""
+    """Run until all kernels are compiled, which happens in several parts and would exceed the time limit."""
     for _ in range(MOST_COMPILATIONS):
         if race(problem, solver, measure, goal, limit).seconds <= 1.5 * limit:
             return

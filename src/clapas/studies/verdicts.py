@@ -1,11 +1,11 @@
-"""Verdicts: each printed number beside ours, and what may be said of the two.
+"""Verdicts: comparison of each printed number with ours, and a grade.
 
-A study judges its numbers here so that no page words an agreement of its own. Four grades:
+Studies grade their numbers here, so that all pages use the same words. Four grades:
 
 * *reproduced*: ours rounds to the printed digits;
 * *reproduced within …*: the distance, or the scatter that explains it, is stated;
 * *not reproduced*: with the reason, or that none is known;
-* *not determined by the text*: the publication leaves out what would fix the number.
+* *not determined by the text*: the publication omits information that would determine the number.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class Verdict:
     Parameters
     ----------
     source : str
-        Where it is printed: publication and place.
+        Publication, and place in it.
     quantity : str
-        What it is a number of.
+        The quantity.
     printed, found : str
-        The two, as a reader sees them.
+        The two numbers, as displayed.
     grade : str
         One of GRADES, "reproduced within" being followed by what.
     why : str
-        The reason, wherever the grade is not plainly "reproduced".
+        The reason, unless the grade is simply "reproduced".
     """
 
     source: str
@@ -54,7 +54,7 @@ class Verdict:
         assert self.why or self.grade == REPRODUCED or self.grade.startswith(WITHIN), self.quantity
 
     def as_dict(self) -> dict[str, Any]:
-        """For the file of verdicts."""
+        """Dictionary for the file of verdicts."""
         return asdict(self)
 
 
@@ -79,7 +79,7 @@ def of_number(
     found : float
         Ours.
     within : float
-        Relative distance still called a reproduction.
+        Largest relative distance of a reproduction.
     unit : str
         Written after both.
     why : str
@@ -140,7 +140,7 @@ def of_statement(
 def of_counts(
     source: str, quantity: str, printed: tuple[int, int], found: tuple[int, int], *, why: str = ""
 ) -> Verdict:
-    """Judge a count of successes on random draws, (successes, draws), where the draws printed are not ours.
+    """Judge a count of successes on random draws, (successes, draws), where the printed draws are others.
 
     The same chance of success explains both counts unless Fisher's exact test finds that unlikely (5 %).
 

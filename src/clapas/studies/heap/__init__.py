@@ -2,8 +2,8 @@
 
 ========================  ====================================================================
 ``study``                 the study: run a heap or open one, measure, draw, compare, judge
-``relaxation``            a run that was stopped while the heap grew comes to rest
-``measures``              what is measured, each once
+``relaxation``            relaxation of a run stopped while the heap grew
+``measures``              measures, each computed once
 ``layers``                fossil layers and the forces along them
 ``dip``                   the dip of the pressure on the ground
 ``cost``                  sweeps and contacts of a step against grains

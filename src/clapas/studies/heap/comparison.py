@@ -1,4 +1,4 @@
-"""The numbers of a heap beside those of section 9."""
+"""Comparison of the numbers of a heap with those of section 9."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PRINTED_GRAINS, PRINTED_HEIGHT, PRINTED_SLOPE = 14_000, 0.055, math.radians(26.0
 
 
 def scaled_height(grains: int) -> float:
-    """The printed height for so many grains (m)."""
+    """The printed height scaled to a number of grains (m)."""
     return float(PRINTED_HEIGHT * (grains / PRINTED_GRAINS) ** (1 / 3))
 
 
 def say_what_ran(report: Report, measured: Measures) -> None:
-    """Size and steps of the heap, and how well they were solved."""
+    """Report size and steps of the heap, and the accuracy of their solution."""
     recording = measured.recording
     residual = recording.column("residual")
     report.say(
@@ -36,7 +36,7 @@ def say_what_ran(report: Report, measured: Measures) -> None:
 
 
 def compare(report: Report, measured: Measures) -> None:
-    """Our numbers beside the printed ones."""
+    """Compare our numbers with the printed ones."""
     found, ground, end = measured.slope, measured.ground, measured.end
     grains, height = measured.grains, scaled_height(measured.grains)
     beside = around(ground)

@@ -1,6 +1,6 @@
-"""What a step of a growing heap costs: sweeps and contacts against grains.
+"""Cost of a step of a growing heap: sweeps and contacts against grains.
 
-Counted, not timed: a step of as many visits (sweeps times contacts) takes as long on any day.
+Counted, not timed: visits (sweeps times contacts) do not depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FEWEST = 100  # grains from which growth is fitted
 
 
 class Cost(NamedTuple):
-    """Kept steps: grains laid by then, contacts of the step, sweeps to solve it."""
+    """Kept steps: grains deposited, contacts, sweeps."""
 
     grains: Array
     contacts: Array
@@ -28,7 +28,7 @@ class Cost(NamedTuple):
         return np.asarray(self.contacts * self.sweeps)
 
     def power(self, quantity: Array) -> float:
-        """The power p with which a quantity grows as grains^p; NaN for a small heap."""
+        """Exponent p of a quantity that grows as grains^p; NaN for a small heap."""
         known = (self.grains >= FEWEST) & (quantity > 0)
         if known.sum() < 3:
             return float("nan")
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 
 
 def cost(recording: Recording, until: float) -> Cost:
-    """The cost of the steps kept while grains were laid."""
+    """Cost of the steps kept during the deposition."""
     laying = recording.times <= until
     fixed = int((~recording.model.movable).sum())
     contacts = np.diff(recording.column("contact_end"), prepend=0)

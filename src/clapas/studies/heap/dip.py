@@ -13,7 +13,7 @@ from clapas.typing import Array
 
 
 class Dip(NamedTuple):
-    """How much less the inner ring bears than those around it (Pa), and the standard error over sectors."""
+    """Deficit of pressure of the inner ring against those around it (Pa); standard error over sectors."""
 
     depth: float
     error: float
@@ -25,7 +25,7 @@ class Dip(NamedTuple):
 def around(ground: RingPressure) -> tuple[float, float]:
     """Mean pressure from the second ring to half the foot of the heap, and its standard error (Pa).
 
-    All rings there, not the highest one: among noisy rings one is always high.
+    The mean over all rings there, not the maximum, which noise biases.
     """
     last = max(2, int(np.searchsorted(ground.radius, 0.5 * ground.edges[-1])))
     area = np.diff(ground.edges[1 : last + 1] ** 2)
@@ -40,7 +40,7 @@ def dip(ground: RingPressure) -> Dip:
 
 
 def from_heap_to_heap(grounds: Sequence[RingPressure]) -> str:
-    """The mean dip of several heaps, with the standard error that their spread gives."""
+    """The mean dip of several heaps, with the standard error from their spread."""
     depths: Array = np.array([dip(ground).depth for ground in grounds])
     if len(depths) < 2:
         return "one heap"

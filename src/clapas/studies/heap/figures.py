@@ -1,4 +1,4 @@
-"""The figures of section 9, drawn from what was measured."""
+"""The figures of section 9, from the measures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clapas.studies.heap.cost import draw_cost
 from clapas.studies.heap.measures import SLOW, Measures
 from clapas.studies.report import Report
 
-FOSSIL = (15.5 / 72, 18.7 / 72)  # share of the deposit during which the grains in black were laid
+FOSSIL = (15.5 / 72, 18.7 / 72)  # interval of the deposition of the grains in black, as shares of it
 TWO_LAYERS = ((0.12, 0.18), (0.5, 0.56))
 
 

@@ -12,7 +12,7 @@ from clapas.studies.heap.measures import Measures
 from clapas.studies.report import Report
 from clapas.studies.verdicts import NOT_REPRODUCED, REPRODUCED, UNDETERMINED, WITHIN, Verdict, of_number
 
-FULL = 0.9  # share of the printed grains from which a heap counts as the printed one
+FULL = 0.9  # least share of the printed number of grains for a comparison
 
 
 def judge(report: Report, measured: Measures) -> None:

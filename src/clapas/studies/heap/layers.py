@@ -1,8 +1,8 @@
 """Fossil layers and forces: the angles between them, over the cuts of a heap.
 
-Moreau's conjecture: on a cylinder about the axis the force is parallel to the layer, of grains laid at the
-same time, that passes there. By reciprocity, on a cone parallel to the free surface it is vertical. Forces
-fluctuate while grains arrive: cuts of several instants and heaps are taken together, the cuts of an instant
+Moreau's conjecture: on a cylinder about the axis the force is parallel to the local layer of grains deposited
+at the same time. By reciprocity, on a cone parallel to the free surface it is vertical. Forces
+fluctuate while grains arrive: cuts of several instants and heaps are pooled, the cuts of an instant
 counting as one sample.
 """
 
@@ -32,7 +32,7 @@ class Alignments(NamedTuple):
     height : array (n,)
         Heights of the cylinders over that of the summit.
     angle : array (n,)
-        From the fossil layers that pass there to the force on each cylinder (rad).
+        From the local fossil layer to the force on each cylinder (rad).
     radius : array (m,)
         Radii of the cones over that of the foot.
     leaning : array (m,)
@@ -46,12 +46,12 @@ class Alignments(NamedTuple):
 
     @property
     def leaning_outside(self) -> Array:
-        """The last in the outer half of the slope, of which it is said."""
+        """``leaning`` in the outer half of the slope, the subject of the printed statement."""
         return self.leaning[self.radius > 0.5]
 
 
 def alignments(instant: Instant, laid_until: float, surface: Slope, cut: float) -> Alignments:
-    """Angles on cuts inside a heap whose grains were laid until a time (s)."""
+    """Angles on cuts inside a heap deposited until a time (s)."""
     middles = list(places(surface, cut))
     rings = np.linspace(0.0, surface.foot, RINGS + 1)
     profiles = [
@@ -75,7 +75,7 @@ def alignments(instant: Instant, laid_until: float, surface: Slope, cut: float) 
 
 
 def places(surface: Slope, cut: float) -> Iterator[tuple[float, float]]:
-    """A lattice of places (r, z) whose cuts, whatever their direction, lie inside the heap."""
+    """A lattice of points (r, z) whose cuts in any direction lie inside the heap."""
     columns = int(surface.foot / (1.2 * cut))
     for i in range(columns):
         r, z = (0.6 + 1.2 * i) * cut, 0.6 * cut
@@ -98,7 +98,7 @@ def on_cones(
 
 
 def _steepness(profile: LayerProfile, r: float, z: float, reach: float) -> float:
-    """Slope of a layer where it passes within ``reach`` of a place, else NaN."""
+    """Slope of a layer within ``reach`` of a point, else NaN."""
     away = np.hypot(profile.radius - r, profile.height - z)
     if np.isnan(away).all():
         return math.nan

@@ -1,4 +1,4 @@
-"""What is measured on a heap, each once: surface, packing, speeds, cuts, pressure on the ground, cost."""
+"""Measures of a heap, each computed once: surface, packing, speeds, cuts, pressure on the ground, cost."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from clapas.typing import Array
 
 RINGS = 12
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)  # of the construction, at which forces and layers are compared as well
-SLOW = 0.05  # m/s: faster grains are on their way
+SLOW = 0.05  # m/s: faster grains are not part of the surface
 STILL = 0.02  # m/s: faster grains flow with a layer
-SKIN = 1.5  # grain diameters kept from the surface when something is measured inside
+SKIN = 1.5  # grain diameters between the surface and interior measures
 
 
 class Measures:
-    """What is measured on a heap, each once.
+    """Measures of a heap, each computed once.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Measures:
     others : tuple of str
         Runs that differ by their seed.
     relaxed : Recording, optional
-        The relaxation of a run that was stopped before its own.
+        The relaxation of a run that was stopped before it.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Measures:
 
     @cached_property
     def before_at_rest(self) -> Slope | None:
-        """The same of grains that hardly move, below the layer that flows down; None if they are too few."""
+        """Slope of nearly static grains, below the flowing layer; None if they are too few."""
         try:
             return self._surface(self.laying, STILL)
         except SettingsError:
@@ -89,7 +89,7 @@ class Measures:
 
     @cached_property
     def slope(self) -> Slope:
-        """Its slope above the tops of the pavement."""
+        """Slope of the relaxed heap above the tops of the pavement."""
         return heap_slope(self.end)
 
     @cached_property
@@ -110,7 +110,7 @@ class Measures:
 
     @property
     def grains(self) -> int:
-        """How many were laid."""
+        """Number of grains deposited."""
         return int(self.end.movable.sum())
 
     @cached_property
@@ -127,22 +127,22 @@ class Measures:
 
     @cached_property
     def cost(self) -> Cost:
-        """What a step took while the heap grew."""
+        """Cost of a step while the heap grew."""
         return cost(self.recording, self.deposit_end)
 
     @cached_property
     def grounds(self) -> list[RingPressure]:
         """Pressure on the ground, on the same rings in every heap."""
         width = self.slope.foot / RINGS
-        found = [ring_pressure(self.end, width, RINGS)]
+        pressures = [ring_pressure(self.end, width, RINGS)]
         for path in self.others:
             with Recording(path) as recording:
-                found.append(ring_pressure(Instant.of_recording(recording), width, RINGS))
-        return found
+                pressures.append(ring_pressure(Instant.of_recording(recording), width, RINGS))
+        return pressures
 
     @property
     def ground(self) -> RingPressure:
-        """Its mean over the heaps."""
+        """Pressure on the ground, mean over the heaps."""
         return average(self.grounds)
 
     @cached_property
@@ -178,19 +178,19 @@ class Measures:
 
         Instants at which the heap has no flanks yet are left out.
         """
-        found = []
+        cuts = []
         for instant in self.instants:
             try:
                 surface = self._surface(instant)
             except SettingsError:
                 continue
             cut = max(2.5 * self.grain, 0.15 * surface.summit)
-            found.append(alignments(instant, min(instant.time, self.deposit_end), surface, cut))
+            cuts.append(alignments(instant, min(instant.time, self.deposit_end), surface, cut))
         for path in self.others:
             with Recording(path) as recording:
-                found += Measures(recording).alignments
-        return found
+                cuts += Measures(recording).alignments
+        return cuts
 
     def _surface(self, instant: Instant, slowest: float = SLOW) -> Slope:
-        """Slope of the free surface while grains are laid, those on their way left out."""
+        """Slope of the free surface during the deposition, without moving grains."""
         return slope(surface_samples(instant, 1.5 * self.grain, slowest=slowest), ground=self.grain / 2)

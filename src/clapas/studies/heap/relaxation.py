@@ -1,7 +1,7 @@
-"""The relaxation of a heap that was stopped while it grew: what is there comes to rest, none is added.
+"""Relaxation of a heap that was stopped while it grew, without new grains.
 
-A run of the scene ``heap`` relaxes by itself when its last grain is laid. One that was stopped before is as
-good a heap of fewer grains, once they have come to rest.
+A run of the scene ``heap`` relaxes after its last grain. One that was stopped before is a valid heap of fewer
+grains, once they have come to rest.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from clapas.io.simulation import Simulation
 
 
 def was_stopped(recording: Recording) -> bool:
-    """Whether grains were still to come when a run ended."""
+    """Whether a run ended before its last grain."""
     birth, times = recording.model.birth, recording.times
     return len(times) > 0 and bool((birth[np.isfinite(birth)] > times[-1]).any())
 
 
 def relaxed(recording: Recording, seconds: float, path: Path) -> Recording:
-    """The heap at the end of a run, left alone for so long: a recording of its own, with the same steps."""
+    """Relax the heap at the end of a run for some time: a new recording, with the same steps."""
     last, settings = recording.frame(-1), recording.settings
     simulation = Simulation(
         recording.model.first(last.state.n_bodies),

@@ -31,8 +31,8 @@ class Heap:
         Recordings of heaps that differ by their seed, separated as the system separates paths (``:``, or
         ``;`` on Windows): the pressure on the ground is the mean over all.
     relaxed : str
-        The relaxation of the first, if it was stopped while it grew and has been relaxed before; by default
-        that is done here.
+        Recording of the relaxation of the first, if it was stopped while it grew; by default it is computed
+        here.
     grains, rate, relaxation, dt
         Of the heap that is run; ``relaxation`` also of one that was stopped.
     """
@@ -67,7 +67,7 @@ class Heap:
             judge(report, measured)
 
     def _relaxed(self, report: Report, recording: Recording) -> Recording | None:
-        """The relaxation of a heap that was stopped; None for one that has its own."""
+        """Relaxation of a heap that was stopped; None for a complete run."""
         if not was_stopped(recording):
             return None
         if self.relaxed:
