@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Sequence
 from importlib import import_module
@@ -42,7 +43,7 @@ def units(rows: Sequence[Row]) -> dict[str, str]:
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     """Write the table as CSV; cells without a value are empty. An existing file is replaced atomically.
 
-    Headings have units: ``kinetic (J)``.
+    Headings have units: ``kinetic (J)``. Lists are written as JSON: ``[1, 0, 0]``.
     """
     path = Path(path)
     new = path.with_name(f".{path.name}.new")
@@ -50,17 +51,28 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
         names, known = columns(rows), units(rows)
         writer = csv.DictWriter(file, names, restval="", extrasaction="ignore")
         writer.writerow({name: headed(name, known.get(name, "")) for name in names})
-        writer.writerows(rows)
+        writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
     os.replace(new, path)
 
 
 def write_parquet(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
-    """Write the table as Parquet; units are in the metadata of the fields, as ``unit``."""
+    """Write the table as Parquet; units are in the metadata of the fields, as ``unit``.
+
+    Lists stay lists. A column of several kinds (numbers and words, numbers and lists) becomes text.
+    """
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         raise MissingDependency("pyarrow", "tables", "a table in Parquet") from None
-    table, known = arrow.table({name: [row.get(name) for row in rows] for name in columns(rows)}), units(rows)
+
+    def column(name: str) -> Any:
+        cells = [row.get(name) for row in rows]
+        try:
+            return arrow.array(cells)
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # a column has one type
+            return arrow.array([None if cell is None else str(_plain(cell)) for cell in cells])
+
+    table, known = arrow.table({name: column(name) for name in columns(rows)}), units(rows)
     fields = [
         field.with_metadata({"unit": known[field.name]}) if field.name in known else field
         for field in table.schema
@@ -110,8 +122,8 @@ def draw(
     others = [name for name in varying if name not in (along, "seed")][:1]
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.subplots()
-    for label in dict.fromkeys(tuple(row.get(name) for name in others) for row in results):
-        group = [row for row in results if tuple(row.get(name) for name in others) == label]
+    for label in dict.fromkeys(tuple(_plain(row.get(name)) for name in others) for row in results):
+        group = [row for row in results if tuple(_plain(row.get(name)) for name in others) == label]
         x = sorted({row[along] for row in group})
         samples = [
             [row[quantity] for row in group if row[along] == at and _is_number(row.get(quantity))] for at in x
@@ -131,6 +143,15 @@ def draw(
         axes.legend()
     figure.savefig(path, dpi=110)
     return quantity
+
+
+def _plain(value: Any) -> Any:
+    """A value as a cell, and as a key of a group: lists and tables as JSON, all else as it is.
+
+    >>> _plain([1, 0, 0]), _plain(0.5)
+    ('[1, 0, 0]', 0.5)
+    """
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple | dict) else value
 
 
 def _is_number(value: Any) -> bool:

@@ -199,6 +199,42 @@ def test_a_column_is_drawn_by_its_heading_too(tmp_path: Path) -> None:
     assert draw(tmp_path / "b.png", rows, ["mu"], "load") == "load"
 
 
+def test_values_that_are_lists(tmp_path: Path) -> None:
+    sweep = Sweep.load(
+        written(
+            tmp_path,
+            """
+            scene = "sliding-block"
+            [parameters]
+            "bodies.block.velocity" = [[1, 0, 0], [0, 1, 0]]
+            mu = [0.1, 0.5]
+            "run.duration" = 0.01
+            """,
+        )
+    )
+    rows = execute(sweep, tmp_path / "results", InLine())
+    assert [row["status"] for row in rows] == ["done"] * 4
+    write_csv(tmp_path / "table.csv", rows)
+    with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as file:
+        cells = [row["bodies.block.velocity (m/s)"] for row in csv.DictReader(file)]
+    assert [json.loads(cell) for cell in cells] == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
+    # A line against mu for each velocity, two points each.
+    assert draw(tmp_path / "table.svg", rows, list(sweep.parameters)) == "kinetic"
+    drawn = (tmp_path / "table.svg").read_text()
+    assert "<!-- mu -->" in drawn
+    assert all(f"<!-- bodies.block.velocity = {each} m/s -->" in drawn for each in ([1, 0, 0], [0, 1, 0]))
+
+
+def test_columns_of_lists_and_of_several_kinds_in_parquet(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{"v": [1, 0], "mu": 0.5, "w": 2.0}, {"v": [0, 0.5], "mu": "typical", "w": [1, 2]}]
+    write_parquet(tmp_path / "table.parquet", rows)
+    assert parquet.read_table(tmp_path / "table.parquet").to_pylist() == [
+        {"v": [1.0, 0.0], "mu": "0.5", "w": "2.0"},
+        {"v": [0.0, 0.5], "mu": "typical", "w": "[1, 2]"},
+    ]
+
+
 def test_a_file_is_varied_inside(tmp_path: Path) -> None:
     scene = tmp_path / "slide.toml"
     build("sliding-block", {"speed": 1.0}).save(scene)
