@@ -93,7 +93,8 @@ class Scene:
             raise SceneError(f"scene: d must be 2 or 3, got {d!r}")
         self.d = d
         down = (0.0, 0.0, -9.81) if d == 3 else (0.0, -9.81)
-        self.gravity: Vector = checks.vector("scene", "gravity", down if gravity is None else gravity, d)
+        self.gravity = down if gravity is None else gravity
+        self.is_gravity_given = gravity is not None  # if not, a robot brings that of its file
         self.period = _period(period)
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
             raise SceneError(f"scene: seed must be a whole number, at least 0, got {seed!r}")
@@ -112,6 +113,16 @@ class Scene:
         self.run = Run()
         self.numbers: dict[str, int] = {}  # of bodies with a name
         self.n_fills = 0  # fills so far: each draws its own random numbers
+
+    @property
+    def gravity(self) -> Vector:
+        """Acceleration of gravity (m/s²)."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Sequence[float]) -> None:
+        self._gravity: Vector = checks.vector("scene", "gravity", value, self.d)
+        self.is_gravity_given = True
 
     def __repr__(self) -> str:
         count = len(self.bodies)

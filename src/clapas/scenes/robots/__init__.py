@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadedRobot", "Robot", "add_robot", "is_robot_file", "load_robot", "read_robot", "robot_scene"]
 
 MU = 0.8  # default of files without friction
-DT = 1e-3
+DT = {"URDF": 1e-3, "MJCF": 2e-3}  # the latter is MuJoCo's
 
 
 def is_robot_file(path: str | os.PathLike[str]) -> bool:
@@ -86,8 +86,9 @@ def load_robot(
     """Add a robot from a URDF or MJCF file: a body for each link, a joint for each joint.
 
     Links that fixed joints hold together become one body. Limits, friction, damping, springs and motors
-    of joints are taken from the file. Unused parts of the file are named in a warning; unsupported
-    ones are rejected.
+    of joints are taken from the file, and so are gravity and time step (MJCF) where the scene has none of
+    its own: one given to ``Scene(gravity=...)`` or ``scene.run``, or brought by an earlier robot, stays. Unused
+    parts of the file are named in a warning and in the notes; unsupported ones are rejected.
 
     Parameters
     ----------
@@ -141,9 +142,10 @@ def load_robot(
 def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Scene:
     """A scene with a robot alone: what ``clapas run robot.urdf`` simulates.
 
-    Gravity, time step and friction are those of the file. Where it says nothing (URDF) the coefficient of
-    friction is 0.8 and the time step 1 ms. Links of a URDF file that overlap where the robot starts pass
-    through each other, and a warning names them: most such files leave their shapes inside one another.
+    Gravity, time step and friction are those of the file. Where it says nothing the coefficient of friction
+    is 0.8 and the time step 1 ms (URDF) or 2 ms (MJCF, as in MuJoCo). Links of a URDF file that overlap where
+    the robot starts pass through each other, and a warning names them: most such files leave their shapes
+    inside one another.
     """
     from clapas.scenes.run import Run
     from clapas.scenes.scene import Scene
@@ -158,7 +160,7 @@ def robot_scene(path: str | os.PathLike[str], *, fixed_base: bool = True) -> Sce
     add_robot(scene, robot, fixed_base=fixed_base)
     if robot.format != "MJCF":
         _ignore_overlapping(scene, robot)
-    scene.run = Run(duration=2.0, dt=robot.dt or DT, every=10)
+    scene.run = Run(duration=2.0, dt=robot.dt or DT[robot.format], every=10)
     return scene
 
 

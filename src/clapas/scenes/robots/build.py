@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -147,11 +147,29 @@ def add_robot(
     for a, b in pairs:
         if a is not None and b is not None and a != b:
             scene.ignore(a, b)
+    notes += _settings(scene, robot)
     changes = [note for note in notes if not note.startswith(NO_PART)]
     if changes:
         warn(f"{label}: " + "; ".join(changes))
     bodies = {link: number for link, number in of_link.items() if number is not None}
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
+
+
+def _settings(scene: Scene, robot: Robot) -> list[str]:
+    """Take gravity and time step of the file where the scene has none of its own; what is left out."""
+    notes = []
+    if robot.gravity is not None:
+        if not scene.is_gravity_given:
+            scene.gravity = robot.gravity
+        elif scene.gravity != robot.gravity:
+            ours, theirs = (", ".join(f"{x:g}" for x in g) for g in (scene.gravity, robot.gravity))
+            notes.append(f"gravity ({theirs}) m/s² is left out: the scene has its own, ({ours}) m/s²")
+    if robot.dt is not None:
+        if scene.run.dt is None:
+            scene.run = replace(scene.run, dt=robot.dt)
+        elif scene.run.dt != robot.dt:
+            notes.append(f"time step {robot.dt:g} s is left out: the scene has its own, {scene.run.dt:g} s")
+    return notes
 
 
 def _coordinates(robot: Robot, label: str, initial: Mapping[str, float]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from clapas import cli
 from clapas.errors import FormatError, SceneError
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.robots import robot_scene
+from clapas.scenes.run import Run
 from clapas.scenes.simulation import energy
 
 HERE = Path(__file__).parent
@@ -142,6 +143,49 @@ def test_what_is_not_used_is_said(recwarn: pytest.WarningsRecorder) -> None:
         "robot 'tool': velocity of <limit> is left out: speeds of joints are not limited",
     ]
     assert said[0].filename == __file__
+
+
+MOON = """<mujoco model="moon"><option gravity="0 0 -1.62" timestep="0.004"/><worldbody>
+<body name="ball" pos="0 0 1"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+
+
+def test_a_scene_takes_gravity_and_time_step_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "moon.xml"
+    path.write_text(MOON)
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    robot = scene.load_robot(path)
+    assert (scene.gravity, scene.run.dt, robot.notes) == ((0.0, 0.0, -1.62), 0.004, ())
+    sim = clapas.Simulation(scene)
+    sim.step(10)
+    assert sim.body("ball").velocity[2] == pytest.approx(-1.62 * 0.04)
+    # What the first robot brought stays with a second one; one without a word on it changes nothing.
+    path.write_text(MOON.replace("-1.62", "-3.71"))
+    assert scene.load_robot(path, prefix="b ", position=(1, 0, 0)).notes == (
+        "gravity (0, 0, -3.71) m/s² is left out: the scene has its own, (0, 0, -1.62) m/s²",
+    )
+    path.write_text(MOON.replace('gravity="0 0 -1.62" timestep="0.004"', ""))
+    assert scene.load_robot(path, prefix="c ", position=(2, 0, 0)).notes == ()
+    assert (scene.gravity, scene.run.dt) == ((0.0, 0.0, -1.62), 0.004)
+    assert robot_scene(path).run.dt == 2e-3  # MuJoCo's own
+
+
+@pytest.mark.parametrize("assigned", [False, True])
+def test_gravity_and_time_step_of_the_scene_stay(tmp_path: Path, assigned: bool) -> None:
+    path = tmp_path / "moon.xml"
+    path.write_text(MOON)
+    down = (0, 0, -9.81)  # the default, but said
+    scene = clapas.Scene() if assigned else clapas.Scene(gravity=down)
+    if assigned:
+        scene.gravity = down
+    scene.run = Run(dt=1e-3)
+    with pytest.warns(UserWarning, match=r"gravity \(0, 0, -1.62\) m/s² is left out.*; time step 0.004 s is"):
+        robot = scene.load_robot(path)
+    assert (scene.gravity, scene.run.dt) == ((0.0, 0.0, -9.81), 1e-3)
+    assert robot.notes == (
+        "gravity (0, 0, -1.62) m/s² is left out: the scene has its own, (0, 0, -9.81) m/s²",
+        "time step 0.004 s is left out: the scene has its own, 0.001 s",
+    )
 
 
 def test_robots_that_cannot_be_built(tmp_path: Path) -> None:

@@ -33,8 +33,6 @@ from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equ
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
 
-GRAVITY = (0.0, 0.0, -9.81)
-
 
 def read_mjcf(root: Node, strict: bool = True) -> Robot:
     """The robot of a file whose root element is ``<mujoco>``."""
@@ -68,15 +66,17 @@ class _Reader:
         self.defaults: dict[str, dict[str, dict[str, str]]] = {}
         self.frames = Frames()
         self.geoms = Geoms(self.frames, self.notes)
-        self.gravity: Vector = GRAVITY
-        self.dt = 2e-3
+        self.gravity: Vector | None = None
+        self.dt: float | None = None
 
     def read(self) -> None:
         root = self.root
         self._compiler([*root.all("compiler")])
         for option in root.all("option"):
-            self.gravity = option.vector("gravity", 3, self.gravity)
-            self.dt = option.number("timestep", self.dt)
+            if option.has("gravity"):
+                self.gravity = option.vector("gravity", 3)
+            if option.has("timestep"):
+                self.dt = option.number("timestep")
         for default in root.all("default"):
             self._default(default, {})
         for asset in root.all("asset"):
