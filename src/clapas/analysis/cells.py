@@ -51,6 +51,18 @@ def owners(instant: Instant, points: Array) -> tuple[Indices, Mask]:
     return spheres.body[nearest], _filled(instant, points, spheres, np.asarray(distance < largest))
 
 
+def gaps(instant: Instant, points: Array) -> Array:
+    """Distance (m) of each point (m, d) from the sphere about the grain it belongs to, negative inside it."""
+    spheres = _spheres(instant, points)
+    if len(spheres.body) == 0:
+        return np.full(len(points), np.inf)
+    largest = spheres.radius.max()
+    lifted = np.column_stack((spheres.centre, np.sqrt(largest**2 - spheres.radius**2)))
+    _, nearest = cKDTree(lifted).query(np.column_stack((points, np.zeros(len(points)))))
+    away = np.linalg.norm(points - spheres.centre[nearest], axis=1)
+    return np.asarray(away - spheres.radius[nearest])
+
+
 def _spheres(instant: Instant, points: Array) -> _Spheres:
     """The spheres that may own or cover some of the points."""
     if instant.parts is None:

@@ -18,6 +18,7 @@ import numpy as np
 from clapas.analysis.cells import packing_fraction
 from clapas.analysis.distributions import mobilised_friction
 from clapas.analysis.energy import energy_balance
+from clapas.analysis.inside import box_inside
 from clapas.analysis.instant import Instant
 from clapas.analysis.profile import incline, surface_line
 from clapas.analysis.stress import box_stress, principal
@@ -31,7 +32,6 @@ from clapas.units import in_dimension
 SPACING = 1.5  # width of the columns that find a surface, in mean diameters
 SLOW = 0.05  # m/s: faster grains are not part of a surface
 TRIMMED = 0.1  # share of the length of a run, or of a surface, left out at each end
-INSET = 1.0  # mean diameters between the outermost grains and the default box
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ class Where:
     time : float, optional
         The kept step nearest to it (s); by default the last.
     low, high : d floats, optional
-        Corners of a box (m); by default that of the grains, less one mean diameter on each side.
+        Corners of a box (m); by default the largest inside the grains, one mean diameter from walls and two
+        from the free surface (for a slope: from the first grain to the last).
     level : float
         Height through which a flow is counted (m).
     """
@@ -141,21 +142,18 @@ def instant_of(run: Recording, time: float | None) -> Instant:
 
 
 def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
-    """The box given, or that of the grains less a mean diameter on each side; whole periods of a cell."""
+    """The box given, or the largest inside the grains; whole periods of a cell where they are covered."""
     if where.low is not None and where.high is not None:
         return np.asarray(where.low, dtype=float), np.asarray(where.high, dtype=float)
-    radius, centre = instant.reach[instant.movable], instant.centre[instant.movable]
-    if len(centre) == 0:
+    if not instant.movable.any():
         raise SettingsError("there is no grain to measure")
-    skin = INSET * 2.0 * float(radius.mean())
-    low = (centre - radius[:, None]).min(axis=0) + skin
-    high = (centre + radius[:, None]).max(axis=0) - skin
-    for axis, length in enumerate(instant.period[: instant.d - 1]):
-        if length is not None:
-            low[axis], high[axis] = 0.0, length
-    if not np.all(low < high):
-        raise SettingsError("the grains leave no room inside for a box: give its corners, low and high")
-    return low, high
+    found = box_inside(instant)
+    if found is None:
+        raise SettingsError(
+            "the grains leave no room inside for a box one mean diameter wide, away from walls and from the "
+            "free surface: give its corners, low and high (--box LOW:HIGH of 'clapas measure')"
+        )
+    return found
 
 
 # -------------------------------------------------------------------- the measures

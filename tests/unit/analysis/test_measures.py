@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from clapas.analysis import Instant
+from clapas.analysis.inside import box_inside
 from clapas.analysis.measures import MEASURES, Measured, ground_level, heap_slope, measure
 from clapas.analysis.structure import coordination
 from clapas.analysis.surface import slope, surface_samples
 from clapas.errors import MissingDependency, SettingsError
-from clapas.geometry.shapes import Box, Plane, Sphere
+from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording
 from clapas.io.recording.contacts import Table
 from clapas.io.simulation import simulate
@@ -119,8 +120,6 @@ def test_one_angle_of_repose(heap: Path) -> None:
 
 def test_a_slope_in_the_plane_is_that_of_a_triangle() -> None:
     """Disks drawn as a triangle of 30°, without a run."""
-    from clapas.geometry.shapes import Disk, HalfPlane
-
     scene = Scene(d=2)
     scene.law(mu=1.0)
     scene.add(HalfPlane())
@@ -132,6 +131,49 @@ def test_a_slope_in_the_plane_is_that_of_a_triangle() -> None:
         found = measure(run, "slope")
     assert found.error is not None
     assert found.value == pytest.approx(30.0, abs=1.5)
+
+
+def triangle(rows: int) -> Scene:
+    """Disks of radius 1 cm that touch, as a triangle of 60°."""
+    scene = Scene(d=2)
+    scene.law(mu=5.0)
+    scene.add(HalfPlane())
+    for row in range(rows):
+        for k in range(rows - row):
+            scene.add(Disk(0.01), (0.02 * k + 0.01 * row, 0.01 + 0.01 * math.sqrt(3) * row), density=1000.0)
+    return scene
+
+
+def test_the_packing_of_a_heap_in_the_plane_is_that_below_its_surface() -> None:
+    scene = triangle(32)
+    scene.add(Disk(0.01), (5.0, 0.01), density=1000.0)  # one has rolled away, one is still falling
+    scene.add(Disk(0.01), (0.1, 2.0), density=1000.0)
+    with simulate(scene, 1e-4, 1e-4, on_unsolved="record") as run:
+        found = measure(run, "packing")
+    assert found.value == pytest.approx(math.pi / math.sqrt(12), rel=0.01)
+    assert np.all(found.more["high"] - found.more["low"] > 0.1)
+
+
+def test_a_box_inside_the_grains_in_space() -> None:
+    """Spheres on a cubic lattice: a cube, a pyramid of 45°, one layer."""
+    cube = np.stack(np.meshgrid(*[np.arange(12)] * 3), axis=-1).reshape(-1, 3)
+    pyramid = cube[np.all(np.abs(cube[:, :2] - 5.5) <= 6 - cube[:, 2:], axis=1)]
+    found = []
+    for places in (cube, pyramid, cube[cube[:, 2] == 0]):
+        scene = Scene()
+        scene.law(mu=0.5)
+        scene.add(Plane())
+        for place in places:
+            scene.add(Sphere(0.01), 0.01 + 0.02 * place, density=1000.0)
+        with simulate(scene, 1e-5, 1e-5, on_unsolved="record") as run:
+            found.append(Instant.of_recording(run))
+    low, high = box_inside(found[0]) or pytest.fail("no box in a cube")
+    assert low == pytest.approx(np.full(3, 0.02), abs=1e-6)  # a diameter from each wall
+    assert high == pytest.approx(np.full(3, 0.22), abs=1e-6)
+    low, high = box_inside(found[1]) or pytest.fail("no box in a pyramid")
+    assert low[2] == pytest.approx(0.02, abs=1e-6)
+    assert np.all(np.abs(np.array((low, high))[:, :2] - 0.12) < 0.12 - high[2])
+    assert box_inside(found[2]) is None
 
 
 def test_a_flow_is_counted() -> None:
