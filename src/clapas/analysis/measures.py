@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from clapas.analysis.cells import packing_fraction
+from clapas.analysis.cells import packing
 from clapas.analysis.distributions import mobilised_friction
 from clapas.analysis.energy import energy_balance
 from clapas.analysis.inside import box_inside
@@ -224,8 +224,9 @@ def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
 def _packing(run: Recording, where: Where) -> Measured:
     instant = instant_of(run, where.time)
     low, high = inner_box(instant, where)
-    value = packing_fraction(instant, low.tolist(), high.tolist())
-    return Measured("packing", value, "", None, "share of the box that grains fill", _box(low, high))
+    share, error = packing(instant, low.tolist(), high.tolist())
+    note = "share of the box that grains fill" + ("" if error is None else "; 95 %")
+    return Measured("packing", share, "", error, note, _box(low, high))
 
 
 def _coordination(run: Recording, where: Where) -> Measured:

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from clapas.analysis import Instant
-from clapas.analysis.cells import cell_volumes, packing_fraction
+from clapas.analysis.cells import cell_volumes, packing, packing_fraction
 from clapas.analysis.stress import box_stress, draw_pressure, grain_stresses, principal, stress_field
 from clapas.analysis.structure import coordination
 from clapas.dynamics.births import initial_state
@@ -82,6 +82,38 @@ def test_cells_of_grains_fill_space() -> None:
     assert np.allclose(volume, 1.0)
     assert packing_fraction(lattice, *box, 0.05) == pytest.approx(np.pi / 6, rel=1e-2)
     assert np.allclose(grain_stresses(lattice, volume)[21], np.eye(3))  # inside: (1, 1, 1)
+
+
+def test_the_packing_of_a_lattice_is_exact_whatever_the_box() -> None:
+    """Boxes in step with the lattice of spheres, of 6 and of 3, and through its middles; then any box."""
+    lattice = cubic(6, 0.01, (1.0, 1.0, 1.0))
+    for low, high in ((-0.01, 0.11), (-0.01, 0.05), (0.0, 0.1), (0.0, 0.08)):
+        share, error = packing(lattice, (low,) * 3, (high,) * 3)
+        assert error is not None
+        assert error < 1e-3
+        assert share == pytest.approx(np.pi / 6, abs=max(2 * error, 1e-12))
+    assert packing(lattice, (-0.01,) * 3, (0.11,) * 3).error == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_spheres_that_overlap_fill_their_union(d: int) -> None:
+    rng = np.random.default_rng(d)
+    centre, radius = rng.random((60, d)), rng.uniform(0.03, 0.15, 60)
+    share, error = packing(spheres(centre.tolist(), radius.tolist()), (0.1,) * d, (0.9,) * d)
+    points = rng.uniform(0.1, 0.9, (100_000, d))
+    away = np.linalg.norm(points[:, None] - centre, axis=2)
+    assert error is not None
+    assert 0.0 < error < 2e-3
+    assert share == pytest.approx(
+        np.mean((away < radius).any(axis=1)), abs=2 * error + 4 * np.sqrt(0.25 / 1e5)
+    )
+    # Two spheres (disks) that share a lens, by formula.
+    lens = np.pi * 5.2 * 0.8**2 / 12 if d == 3 else 2 * np.arccos(0.6) - 0.6 * 1.6
+    whole = 4 / 3 * np.pi if d == 3 else np.pi
+    place = np.zeros((2, d))
+    place[1, 0] = 1.2
+    share, error = packing(spheres(place.tolist(), 1.0), (-2,) * d, (4,) * d)
+    assert share * 6**d == pytest.approx(2 * whole - lens, abs=2 * (error or 0.0) * 6**d)
 
 
 def test_unequal_cells_never_cut_a_sphere() -> None:
