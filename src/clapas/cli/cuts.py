@@ -41,7 +41,8 @@ def cuts(
     """Add rounds of split cuts to the linear relaxation of a mixed-integer program.
 
     A relaxation with an integer solution leaves nothing to separate, which is said and is no error. Exit code
-    0: done; 2: bad input, also a relaxation that is infeasible or unbounded.
+    0: done, also where the cuts prove that there is no solution; 2: bad input, also a relaxation that is
+    infeasible or unbounded before any cut.
     """
     from clapas.cuts.milp import read_milp, solve_by_highs
     from clapas.cuts.rounds import KINDS, CuttingPlanes
@@ -152,6 +153,7 @@ def _document(file: Path, report: Report, best: float, closed: tuple[float, ...]
         ],
         "ending": report.ending,
         "integer_solution": report.is_integer,
+        "infeasible": report.is_infeasible,
         "x": report.x,
         "seconds": report.seconds,
     }

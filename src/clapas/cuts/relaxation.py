@@ -16,6 +16,10 @@ from clapas.typing import Array, Indices, Mask
 SLACK = 1e-7  # slack of a unit-length cut above which it is inactive
 
 
+class NoSolution(ProblemError):
+    """The relaxation is infeasible, and so is the problem."""
+
+
 @dataclass(frozen=True, eq=False)
 class Vertex:
     """The optimum of a relaxation, seen as a vertex of {x : A x ≤ b} with rows of length one.
@@ -75,12 +79,14 @@ class Relaxation:
 
         Raises
         ------
+        NoSolution
+            The relaxation is infeasible.
         ProblemError
-            The relaxation is infeasible or unbounded.
+            It is unbounded.
         """
         solved = self.program.solve()
         if solved.outcome is Outcome.INFEASIBLE:
-            raise ProblemError(
+            raise NoSolution(
                 f"{self.problem}: the linear relaxation has no solution, and so has the problem none"
             )
         if solved.outcome is Outcome.UNBOUNDED:
@@ -88,6 +94,20 @@ class Relaxation:
                 f"{self.problem}: the linear relaxation is unbounded: give the variables that matter bounds"
             )
         return self._vertex(solved.x, solved.value)
+
+    def is_split_empty(self, j: int, value: float) -> bool:
+        """Whether nothing has x_j at most the integer below a value, nor at least the one above."""
+        problem = self.problem
+        for lower, upper in ((-np.inf, np.floor(value)), (np.ceil(value), np.inf)):
+            low, high = problem.lower.copy(), problem.upper.copy()
+            low[j], high[j] = max(low[j], lower), min(high[j], upper)
+            if low[j] > high[j]:
+                continue
+            nothing = np.zeros(len(problem.c))
+            branch = LinearProgram(nothing, self.rows, self.row_lower, self.row_upper, low, high)
+            if branch.solve().outcome is not Outcome.INFEASIBLE:
+                return False
+        return True
 
     def add(self, d: Array, right: Array) -> None:
         """Add cuts d·x ≤ right, one per row of d (k, n), of length one."""

@@ -22,7 +22,7 @@ from clapas.cuts.facets import decompose
 from clapas.cuts.intersection import intersection_cut
 from clapas.cuts.milp import MILP
 from clapas.cuts.most_violated import most_violated_cut
-from clapas.cuts.relaxation import Relaxation, Vertex
+from clapas.cuts.relaxation import NoSolution, Relaxation, Vertex
 from clapas.cuts.selection import Selection
 from clapas.cuts.strengthening import strengthened
 from clapas.errors import ProblemError, SettingsError
@@ -91,13 +91,14 @@ class CuttingPlanes:
         Raises
         ------
         ProblemError
-            The relaxation is infeasible or unbounded.
+            The relaxation is infeasible or unbounded, before any cut. Cuts that leave nothing are no error
+            but a proof: ``is_infeasible`` of the report.
         """
         start = time.perf_counter()
         relaxation = Relaxation(problem)
         vertex = relaxation.solve()
         bounds, rounds, kept = [vertex.value + problem.offset], [], [np.zeros((0, len(vertex.x) + 1))]
-        ending = f"{self.rounds} rounds done"
+        ending, is_infeasible = f"{self.rounds} rounds done", False
         for number in range(1, self.rounds + 1):
             fractional = _fractional(problem, vertex.x)
             if len(fractional) == 0:
@@ -111,11 +112,28 @@ class CuttingPlanes:
             chosen = self.selection.choose(d, d @ vertex.x - right)
             if len(chosen) == 0:
                 ending = "no more cuts: none is deep enough"
+                # Two empty branches have no hull from which to be far: a proof, but no cut.
+                for j in fractional[: self.splits]:
+                    if relaxation.is_split_empty(int(j), float(vertex.x[j])):
+                        below = math.floor(vertex.x[j])
+                        is_infeasible = True
+                        ending = (
+                            f"the relaxation has no solution with variable {j + 1} at most {below}, and none "
+                            f"with at least {below + 1}: the problem has none"
+                        )
+                        break
                 break
             relaxation.add(d[chosen], right[chosen])
             kept.append(new_cuts[chosen])
             before = vertex
-            vertex = relaxation.solve()
+            try:
+                vertex = relaxation.solve()
+            except NoSolution:
+                ending = (
+                    f"the relaxation with the cuts of round {number} has no solution: the problem has none"
+                )
+                is_infeasible = True
+                break
             relaxation.drop_slack_cuts(vertex.x)
             bounds.append(vertex.value + problem.offset)
             rounds.append(
@@ -151,6 +169,7 @@ class CuttingPlanes:
             cuts=all_cuts[:, :-1],
             rights=all_cuts[:, -1],
             seconds=time.perf_counter() - start,
+            is_infeasible=is_infeasible,
         )
 
     def _cuts(self, problem: MILP, vertex: Vertex, variables: Indices) -> tuple[Array, int]:
@@ -242,6 +261,8 @@ class Report:
         All cuts added, d·x ≤ right, also those deleted later.
     seconds : float
         Wall time.
+    is_infeasible : bool
+        The cuts, or a split of which both sides are empty, prove that the problem has no solution.
     """
 
     problem: MILP
@@ -253,6 +274,7 @@ class Report:
     cuts: Array
     rights: Array
     seconds: float
+    is_infeasible: bool = False
 
     @property
     def is_integer(self) -> bool:

@@ -14,7 +14,7 @@ from clapas.cuts.instances import dense_program, fixed_charge, knapsack, lot_siz
 from clapas.cuts.intersection import intersection_cut
 from clapas.cuts.milp import solve_by_highs
 from clapas.cuts.relaxation import Relaxation
-from clapas.cuts.rounds import KINDS
+from clapas.cuts.rounds import KINDS, Kind
 from clapas.cuts.strengthening import strengthened
 from clapas.errors import FormatError, ProblemError, SettingsError
 from clapas.typing import Array
@@ -186,6 +186,26 @@ def test_relaxations_without_optimum() -> None:
         CuttingPlanes().run(lines(row_upper=np.array([-1.0])))
     with pytest.raises(ProblemError, match="the linear relaxation is unbounded"):
         CuttingPlanes().run(lines(row_upper=np.array([np.inf])))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cuts_prove_that_there_is_no_solution(kind: Kind) -> None:
+    """1/2 <= x + y <= 3/4 in integers."""
+    problem = lines(
+        c=np.ones(2),
+        A=sparse.csr_array([[2.0, 2.0]]),
+        row_lower=np.ones(1),
+        row_upper=np.array([1.5]),
+        lower=np.zeros(2),
+        upper=np.full(2, 3.0),
+        is_integer=np.ones(2, dtype=bool),
+    )
+    report = CuttingPlanes(kind=kind).run(problem)
+    assert report.is_infeasible
+    assert not report.is_integer
+    assert report.ending.endswith("the problem has none")
+    assert len(report.bounds) == len(report.rounds) + 1
+    assert not CuttingPlanes(kind=kind).run(lines()).is_infeasible
 
 
 def test_no_rows_at_all() -> None:
