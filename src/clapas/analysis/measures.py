@@ -209,13 +209,18 @@ def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
     summit = float(points[np.argmax(points[:, 1]), 0])
     trim = TRIMMED * (right - left)
     flanks = [(left + trim, summit - trim / 2), (summit + trim / 2, right - trim)]
-    fits = []
+    fits, counts = [], []
     for begin, end in flanks:
         flank = points[(points[:, 0] >= begin) & (points[:, 0] <= end)]
+        counts.append(len(flank))
         if len(flank) >= 3 and np.ptp(flank[:, 0]) > 0.0:
             fits.append(incline(flank))
     if not fits:
-        raise SettingsError("too few grains at the surface for a slope: at least three columns on a flank")
+        raise SettingsError(
+            f"too few grains at the surface for a slope: {counts[0]} and {counts[1]} columns on the flanks, "
+            f"{SPACING:g} mean diameters wide each, without {TRIMMED:.0%} of the width at either end and "
+            f"{TRIMMED:.0%} about the summit; one flank needs three at least: take a larger heap"
+        )
     angles = np.degrees([abs(fit.angle) for fit in fits])
     errors = np.degrees([fit.error for fit in fits])
     return float(angles.mean()), float(np.sqrt(np.sum(errors**2)) / len(errors))

@@ -154,6 +154,15 @@ def test_the_packing_of_a_heap_in_the_plane_is_that_below_its_surface() -> None:
     assert np.all(found.more["high"] - found.more["low"] > 0.1)
 
 
+def test_a_heap_too_small_for_a_slope_is_told_what_is_counted() -> None:
+    with simulate(triangle(12), 1e-4, 1e-4, on_unsolved="record") as run:
+        words = "2 and 2 columns on the flanks, 1.5 mean diameters wide each, without 10% .*needs three"
+        with pytest.raises(SettingsError, match=words):
+            measure(run, "slope")
+    with simulate(triangle(20), 1e-4, 1e-4, on_unsolved="record") as run:
+        assert measure(run, "slope").value == pytest.approx(60.0, abs=0.1)
+
+
 def test_a_box_inside_the_grains_in_space() -> None:
     """Spheres on a cubic lattice: a cube, a pyramid of 45°, one layer."""
     cube = np.stack(np.meshgrid(*[np.arange(12)] * 3), axis=-1).reshape(-1, 3)
