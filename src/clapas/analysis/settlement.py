@@ -41,6 +41,7 @@ from clapas.typing import Array
 SLOW = 2e-3  # speed of the support, of √(g L)
 STEP = 0.1  # time step, of √(L / g): an unsupported block is then 50 times faster than the support
 GONE = 10.0  # speed of a block at collapse, in speeds of the support
+ROUGH = 1e-6  # least friction: a run turns blocks by rounding, which faces without friction cannot bear
 LOOSE = 10.0  # margin along the path, in margins of the structure at its start
 OPEN = 1e-4  # rad: joints that have turned less are closed
 LEADING = 0.1  # of the largest turn: joints that have turned less are not hinges
@@ -242,7 +243,11 @@ def _last_held(masonry: Masonry, model: Model, states: Sequence[State]) -> int:
 
     def holds(k: int) -> bool:
         resting = Resting.of(model, states[k], LOOSE * masonry.margin)
-        return Equilibria.of_problem(resting.problem).one() is not None
+        found = Equilibria.of_problem(resting.problem)
+        limits = None if found.limits is None else found.limits.copy()
+        if limits is not None:
+            limits[:, : found.d - 1] = np.maximum(limits[:, : found.d - 1], ROUGH)
+        return replace(found, mu=np.maximum(found.mu, ROUGH), limits=limits).one() is not None
 
     low, high = 0, len(states) - 1
     if holds(high):

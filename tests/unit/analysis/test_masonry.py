@@ -246,3 +246,24 @@ def test_refusals() -> None:
     driven.add(Box((1, 1, 1)), (9, 0, 0), motion=ConstantVelocity((0, 0, 1)), name="driven")
     with pytest.raises(SettingsError, match="'driven' is no support"):
         settle(Masonry(driven), "driven")
+
+
+def test_a_smooth_wedge_sinks_between_its_supports_and_is_held_all_the_way(tmp_path: Path) -> None:
+    """Without friction it is held wherever it is, though the run turns it by rounding."""
+    places = {
+        "support_l": (-1, -0.2, -1, -0.35466),
+        "support_r": (0.2, 1, 0.35466, 1),
+        "key": (-0.2, 0.2, -0.35466, 0.35466),
+    }
+    faces = [(1, 4, 3, 2), (5, 6, 7, 8), (1, 2, 6, 5), (2, 3, 7, 6), (3, 4, 8, 7), (4, 1, 5, 8)]
+    lines = []
+    for i, (name, (a, b, c, d)) in enumerate(places.items()):
+        lines.append(f"o {name}")
+        for height, (left, right) in ((0, (a, b)), (0.5, (c, d))):
+            lines += [f"v {x} {y} {height}" for x, y in ((left, 0), (right, 0), (right, 0.3), (left, 0.3))]
+        lines += ["f " + " ".join(str(8 * i + k) for k in face) for face in faces]
+    (tmp_path / "wedge.obj").write_text("\n".join(lines) + "\n")
+    scene = scene_of_blocks(tmp_path / "wedge.obj", mu=0.0)
+    fall = settle(Masonry(scene), "support_r", (1, 0, 0), until=0.05)
+    assert fall.collapse is None
+    assert fall.bearable == pytest.approx(0.05, abs=1e-3)
