@@ -10,7 +10,7 @@ from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Shape, Sphere,
 from clapas.scenes.scene import Scene
 from clapas.solvers import Auto
 from tests.closed_form.runs import History, run
-from tests.unit.collision.test_meshes import grid
+from tests.unit.collision.test_meshes import grid, slab
 
 G = 9.81
 LYING = rotations.from_axis_angle((0, 1, 0), np.pi / 2)
@@ -63,6 +63,20 @@ def test_round_bodies_roll_over_seams_as_over_a_plane(name: str) -> None:
         scene.add(shape, (0.013, -0.3, radius - 9e-8), orientation=turn, velocity=(0, 1, 0), density=1000)
         ends.append(run(scene, 0.3, 1e-3).position()[-1])
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "floor", [grid(1), grid(6), slab(), Plane()], ids=["square", "grid", "slab", "plane"]
+)
+def test_an_upright_cylinder_slides_on_a_mesh_until_friction_stops_it(floor: Shape) -> None:
+    """It stops after v²/(2 μ g), and no step is without contact."""
+    scene = Scene((0, 0, -G))
+    scene.law(mu=0.3)
+    scene.add(floor, fixed=True)
+    scene.add(Cylinder(0.1, 0.2), (0.3, -0.3, 0.1), velocity=(0.3, 0, 0), density=1000)
+    history = run(scene, 0.2, 1e-3)
+    np.testing.assert_allclose(history.position()[-1], (0.3 + 0.3**2 / (0.6 * G), -0.3, 0.1), atol=1e-6)
+    assert min(len(step.contacts) for step in history.steps) > 0
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, 1.0472, 2.0])

@@ -185,8 +185,16 @@ def refined(
             axis = best_axis(shapes, meeting, guide, method.trials, np.inf)
             r = shapes.pieces[meeting.i].rounding + shapes.pieces[meeting.j].rounding
             axis = Axis(axis.s - r, axis.x, axis.y, axis.z, axis.kind, axis.i, axis.j)
-        if axis.s == -np.inf:
+        if axis.s == -np.inf and last.kind != POINTS:
             return last, n_points
+        if axis.s == -np.inf:
+            # The regular prism was beside a triangle that cannot push there, the cylinder overlaps it: start again.
+            restore_prism(shapes, meeting.i, method.saved_a)
+            restore_prism(shapes, meeting.j, method.saved_b)
+            spacing = 2.0 * np.pi / PRISM_SIDES
+            axis = best_axis(shapes, meeting, MeshAxes(), method.trials, np.inf)
+            r = shapes.pieces[meeting.i].rounding + shapes.pieces[meeting.j].rounding
+            axis = Axis(axis.s - r, axis.x, axis.y, axis.z, axis.kind, axis.i, axis.j)
         change = (axis.x - last.x) ** 2 + (axis.y - last.y) ** 2 + (axis.z - last.z) ** 2
         if axis.s > limit or (turn >= FINE and change <= STEADY * STEADY):
             break

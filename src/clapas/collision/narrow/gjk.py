@@ -85,7 +85,7 @@ def gjk(shapes: Shapes, meeting: Meeting, limit: float, simplex: Simplex) -> tup
             return APART, count
         w = S[count]
         w.a, w.b, w.x, w.y, w.z, w.weight = row_a, row_b, wx, wy, wz, 1.0
-        count = reduce_simplex(S, v, count + 1)
+        count = reduce_simplex(S, v, count + 1, square)
         smaller = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
         if count == 4 or smaller <= TOUCHING * TOUCHING * size:
             return OVERLAPPING, count
@@ -96,8 +96,11 @@ def gjk(shapes: Shapes, meeting: Meeting, limit: float, simplex: Simplex) -> tup
 
 
 @subroutine
-def reduce_simplex(S: Records, v: Array, count: int) -> int:
-    """Find the point nearest to the origin, drop the points it does not depend on, return how many are left."""
+def reduce_simplex(S: Records, v: Array, count: int, square: float) -> int:
+    """Find the point nearest to the origin, drop the points it does not need, return how many are left.
+
+    ``square`` is |v|² without the last point.
+    """
     if count == 1:
         v[0], v[1], v[2] = S[0].x, S[0].y, S[0].z
         return 1
@@ -105,7 +108,7 @@ def reduce_simplex(S: Records, v: Array, count: int) -> int:
         return reduce_to_edge(S, v, 0, 1)
     if count == 3:
         return reduce_to_face(S, v, 0, 1, 2)
-    return reduce_tetrahedron(S, v)
+    return reduce_tetrahedron(S, v, square)
 
 
 @subroutine
@@ -204,8 +207,12 @@ def face_square(S: Records, i: int, j: int, k: int) -> float:
 
 
 @subroutine
-def reduce_tetrahedron(S: Records, v: Array) -> int:
-    """Keep the nearest of the faces the origin is outside of; all four if it is inside."""
+def reduce_tetrahedron(S: Records, v: Array, square: float) -> int:
+    """Keep the nearest of the faces the origin is outside of; all four if it is inside.
+
+    Where parallel faces look at each other the four points are in a plane, and rounding says which faces the origin is
+    outside of. If none of those is nearer than v, √``square`` away, v and the three points it is of stay.
+    """
     least, left_out = np.inf, -1
     for f in range(4):
         i, j, k = 0 if f > 0 else 1, 1 if f > 1 else 2, 2 if f > 2 else 3
@@ -213,10 +220,12 @@ def reduce_tetrahedron(S: Records, v: Array) -> int:
         origin = -(nx * S[i].x + ny * S[i].y + nz * S[i].z)
         fourth = origin + nx * S[f].x + ny * S[f].y + nz * S[f].z
         if origin * fourth <= 0.0:
-            square = face_square(S, i, j, k)
-            if square < least:
-                least, left_out = square, f
+            away = face_square(S, i, j, k)
+            if away < least:
+                least, left_out = away, f
     if left_out < 0:
         return 4
+    if least >= square:
+        return 3
     f = left_out
     return reduce_to_face(S, v, 0 if f > 0 else 1, 1 if f > 1 else 2, 2 if f > 2 else 3)

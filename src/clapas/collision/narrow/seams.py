@@ -30,6 +30,7 @@ from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: directions as good as each other
 LOOK = 1e-9  # cosine by which a face is more aligned with a direction than another
+UPRIGHT = 1e-3  # square of the sine between an axis and a direction: below it, by the cross product
 AT_CORNER = 1e-7  # of the size: a crossing this near the end of an edge is that end
 
 
@@ -40,7 +41,12 @@ def reach_along(shapes: Shapes, c: int, x: float, y: float, z: float) -> float:
     if piece.kind == CYLINDER:
         a = shapes.faces[piece.face + 1]
         along = x * a.x + y * a.y + z * a.z
-        return piece.half * abs(along) + piece.radius * np.sqrt(max(0.0, 1.0 - along * along))
+        square = max(0.0, 1.0 - along * along)
+        if square < UPRIGHT:
+            # 1 − cos² has no digits left where the axis is along n: its root is wrong by 10⁻⁸, more than a tie.
+            u, v, w = y * a.z - z * a.y, z * a.x - x * a.z, x * a.y - y * a.x
+            square = u * u + v * v + w * w
+        return piece.half * abs(along) + piece.radius * np.sqrt(square)
     far = -np.inf
     for row in range(piece.vertex, piece.vertex + piece.n_vertices):
         v = shapes.vertices[row]

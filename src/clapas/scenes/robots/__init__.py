@@ -87,8 +87,8 @@ def load_robot(
 
     Links that fixed joints hold together become one body. Limits, friction, damping, springs and motors
     of joints are taken from the file, and so are gravity and time step (MJCF) where the scene has none of
-    its own: one given to ``Scene(gravity=...)`` or ``scene.run``, or brought by an earlier robot, stays. Unused
-    parts of the file are named in a warning and in the notes; unsupported ones are rejected.
+    its own: one given to ``Scene(gravity=...)`` or ``scene.run``, or brought by an earlier robot, stays.
+    Unused parts of the file are named in a warning and in the notes; unsupported ones are rejected.
 
     Parameters
     ----------
