@@ -111,17 +111,9 @@ class CuttingPlanes:
             d, right = new_cuts[:, :-1], new_cuts[:, -1]
             chosen = self.selection.choose(d, d @ vertex.x - right)
             if len(chosen) == 0:
-                ending = "no more cuts: none is deep enough"
                 # Two empty branches have no hull from which to be far: a proof, but no cut.
-                for j in fractional[: self.splits]:
-                    if relaxation.is_split_empty(int(j), float(vertex.x[j])):
-                        below = math.floor(vertex.x[j])
-                        is_infeasible = True
-                        ending = (
-                            f"the relaxation has no solution with variable {j + 1} at most {below}, and none "
-                            f"with at least {below + 1}: the problem has none"
-                        )
-                        break
+                proof = _empty_split(relaxation, vertex, fractional[: self.splits])
+                ending, is_infeasible = proof or "no more cuts: none is deep enough", bool(proof)
                 break
             relaxation.add(d[chosen], right[chosen])
             kept.append(new_cuts[chosen])
@@ -201,6 +193,18 @@ class CuttingPlanes:
         except ProblemError:
             # Rounding: a degenerate vertex, or a failure of HiGHS. Other splits may succeed.
             return []
+
+
+def _empty_split(relaxation: Relaxation, vertex: Vertex, variables: Indices) -> str:
+    """Why the problem has no solution, if a split of one of the variables has two empty sides; else empty."""
+    for j in variables:
+        if relaxation.is_split_empty(int(j), float(vertex.x[j])):
+            below = math.floor(vertex.x[j])
+            return (
+                f"the relaxation has no solution with variable {j + 1} at most {below}, and none "
+                f"with at least {below + 1}: the problem has none"
+            )
+    return ""
 
 
 @dataclass(frozen=True)

@@ -75,16 +75,15 @@ class ContactsInStep:
         lead = None if self.lead is None else self.lead[kept]
         return replace(self, contacts=self.contacts.take(kept), lead=lead)
 
-    def parting(self, chosen: Mask, u: Array, *velocities: Array) -> ContactsInStep:
-        """Some of the contacts; the normal velocities u (n,) of the others cannot change.
+    def watching(self, held: Mask, u: Array, *velocities: Array) -> ContactsInStep:
+        """The same contacts, with a note of bodies that are crushed where no impulse changes u (n,).
 
         ``velocities`` (N, size) are the terms of u: see :func:`clapas.dynamics.crushing.worst_crushed`.
         """
-        held = np.flatnonzero(~chosen)
-        crushed = worst_crushed(
-            self.contacts.take(held), self.middle, self.touching, self.dt, u[held], *velocities
-        )
-        return replace(self.where(chosen), crushed=self.crushed or crushed)
+        rows = np.flatnonzero(held)
+        contacts = self.contacts.take(rows)
+        crushed = worst_crushed(contacts, self.middle, self.touching, self.dt, u[rows], *velocities)
+        return replace(self, crushed=self.crushed or crushed)
 
     @property
     def rub(self) -> Mask:

@@ -112,10 +112,9 @@ def condensed_problem(
     open_row = np.where(moves, 0.0, without_joints[::width][:n])
     if not moves.all():
         u = q_free[:n, 0] + geometry.wall[:, 0]
+        near = near.watching(~moves, u, free, joined)
         if not (stays := moves | near.rub).all():
-            return condensed_problem(near.parting(stays, u, free, joined), joints, free, linked)
-        crushed = near.parting(moves, u, free, joined).crushed
-        near = replace(near, crushed=near.crushed or crushed)
+            return condensed_problem(near.where(stays), joints, free, linked)
 
     def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
         q, C, n_links = q_free.copy(), np.zeros((len(G), width)), len(G) - n

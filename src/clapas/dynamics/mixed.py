@@ -79,10 +79,9 @@ def mixed_problem(
         assert geometry.wall is not None
         v = v_free if joints is None else _held(joints, without, n_soft)
         u = H[::width] @ v + geometry.wall[:, 0]
+        near = near.watching(~parting, u, without)
         if not (stays := parting | (near.rub & (response > 0.0))).all():
-            return mixed_problem(near.parting(stays, u, without), systems, without, joints)
-        crushed = near.parting(parting, u, without).crushed
-        near = replace(near, crushed=near.crushed or crushed)
+            return mixed_problem(near.where(stays), systems, without, joints)
     acting = None if joints is None or not linked else _acting(joints, without)
     sizes = rigid.n_bodies * rigid.size, *map(len, others), n_soft
     links = side_by_side((acting, *systems.links), sizes)

@@ -58,7 +58,8 @@ def rigid_problem(
     blocks = geometry.blocks
     if model.blocked is not None and not (parting := can_part(blocks.G)).all():
         u = np.zeros(len(near.contacts)) if geometry.wall is None else geometry.wall[:, 0]
-        return rigid_problem(near.parting(parting, u, free), free, part_of=part_of, pushed=pushed)
+        near = near.watching(~parting, u, free).where(parting)
+        return rigid_problem(near, free, part_of=part_of, pushed=pushed)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
     def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:

@@ -61,7 +61,8 @@ def small_bodies_problem(near: ContactsInStep, systems: SystemsInStep, free: Arr
     parting = responds > IDLE * responds.max(initial=0.0)
     if not parting.all():
         assert geometry.wall is not None
-        return small_bodies_problem(near.parting(parting, geometry.wall[:, 0], free), systems, free)
+        near = near.watching(~parting, geometry.wall[:, 0], free).where(parting)
+        return small_bodies_problem(near, systems, free)
     unit = [mass.roots for mass in masses]
     rigid_root = np.linalg.inv(rigid.root).transpose(0, 2, 1) if rigid.n_bodies else rigid.root
     packed = PackedBodies(
