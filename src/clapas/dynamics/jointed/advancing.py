@@ -12,13 +12,13 @@ from clapas.dynamics.jointed.ending import end_jointed, works, write_impulses
 from clapas.dynamics.jointed.holding import hold
 from clapas.dynamics.jointed.linking import links
 from clapas.dynamics.jointed.meeting import PosedContacts
-from clapas.dynamics.jointed.posing import HELD_FAST, TOO_LARGE, pose_jointed
+from clapas.dynamics.jointed.posing import POSED, pose_jointed
 from clapas.dynamics.jointed.responding import ENDS, GOES_ON, respond
 from clapas.dynamics.jointed.settling import REFUSED, STILL, UNSOLVED, settle
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
 from clapas.typing import Array, Indices, Mask
 
-DONE, LEAVE_OUT, REFUSES = range(3)
+DONE, REFUSES = range(2)
 """Endings: done; joints prevent the motion of some contacts, which must be left out; the general step is
 needed."""
 
@@ -86,7 +86,7 @@ class After(NamedTuple):
     impulse : array (n, d)
         Those of contacts in the world.
     kept : array (n,) of bool
-        Contacts to be kept, where the ending is LEAVE_OUT.
+        Contacts within reach.
     account : array (8,)
         Contacts that touch or carry; links; 1 if touching bodies move together; residual; work of all
         impulses, of walls, through joints, and of closing them (J).
@@ -122,9 +122,7 @@ def advance_jointed(
     linked, drives, rigid, gravity = constants
     target, driven, scheme, plan = inputs
     start, coordinates, old_identity, old_links, ratio = before
-    n, d = posed.w.shape
-    for i in range(n):
-        after.kept[i] = True
+    d = posed.w.shape[1]
     clear, held = hold(linked, drives, rigid, start, middle, free, coordinates, target, driven, scheme)
     if not clear:
         return REFUSES, 0
@@ -132,12 +130,10 @@ def advance_jointed(
     while True:
         acting = links(held, linked.terms.ends, drives, rigid, target, scheme, d)
         code, problem, r = pose_jointed(
-            posed, acting, held.rows, linked, rigid, old_identity, old_links, ratio, after.kept
+            posed, acting, held.rows, linked, rigid, old_identity, old_links, ratio
         )
-        if code == TOO_LARGE:
+        if code != POSED:
             return REFUSES, 0
-        if code == HELD_FAST:
-            return LEAVE_OUT, 0
         response, status, iterations, residual = GOES_ON, STILL, 0, 0.0
         while response == GOES_ON:
             status, iterations, residual = settle(problem, held.velocity, rigid.diagonals[1], plan, r)

@@ -73,12 +73,11 @@ def pose_jointed(
     old_identity: Indices,
     old_links: Array,
     ratio: float,
-    kept: Mask,
 ) -> tuple[int, JointedProblem, Array]:
     """State the problem of contacts and links, and compute the guess (m, d).
 
     ``old_identity`` and ``old_links`` are the impulses of links in the last step; this one is ``ratio`` times
-    as long. Contacts whose motion joints prevent are marked in ``kept`` (n,).
+    as long.
     """
     n, d, size = len(posed.pairs), posed.w.shape[1], rigid.diagonals.shape[2]
     bodies = bodies_of(posed.pairs, acting.bodies, rigid.flags[0])
@@ -91,7 +90,7 @@ def pose_jointed(
         if d * (islands.start[i + 1] - islands.start[i]) > MOST_ROWS:
             code, total = TOO_LARGE, 0
     matrices = Matrices(np.empty(total), np.empty(total), np.empty(m), np.empty((m, 6)), np.empty((m, 2)))
-    if code == POSED and not condense(islands, listed, rows, linked, n, matrices, kept):
+    if code == POSED and not condense(islands, listed, rows, linked, n, matrices):
         code = HELD_FAST
     return code, JointedProblem(islands, listed, matrices), r
 
@@ -142,13 +141,12 @@ def condense(
     linked: Linked,
     n: int,
     matrices: Matrices,
-    kept: Mask,
 ) -> bool:
     """Write the matrices W of the islands with the joints eliminated; False if joints hold a contact.
 
-    Such contacts, among the first ``n`` of contacts and links, are marked in ``kept``.
+    Contacts are the first ``n`` of contacts and links. The general step looks whether joints also press it.
     """
-    all_kept, d = True, listed.w.shape[1]
+    d = listed.w.shape[1]
     G, bodies, _, soft, mu = listed
     for island in range(len(islands.start) - 1):
         s, e = islands.start[island], islands.start[island + 1]
@@ -170,9 +168,7 @@ def condense(
         for i in range(e - s):
             which = islands.order[s + i]
             if which < n and W[i * d, i * d] <= HELD_BY_JOINTS * without_joints[i * d]:
-                kept[which] = all_kept = False
-                # Avoids a division by zero; the contact is left out before use.
-                W[i * d, i * d] = max(W[i * d, i * d], 1.0)
+                return False
             mean = 0.0
             for k in range(d):
                 W[i * d + k, i * d + k] += soft[s + i, k]
@@ -191,7 +187,7 @@ def condense(
         if d == 3:
             turn_rows(transposed, turn)
         put_transposed(transposed, W)
-    return all_kept
+    return True
 
 
 @inlined

@@ -12,7 +12,7 @@ from clapas.dynamics.few.kernels import SweepPlan, begin
 from clapas.dynamics.few.stepping import EXACT
 from clapas.dynamics.few.tables import ContactArrays, Placed
 from clapas.dynamics.freemotion import free_motion, lead, work_of_loads
-from clapas.dynamics.jointed.advancing import DONE, LEAVE_OUT, After, StepInputs, advance_jointed
+from clapas.dynamics.jointed.advancing import DONE, After, StepInputs, advance_jointed
 from clapas.dynamics.jointed.mechanism import Mechanism
 from clapas.dynamics.jointed.meeting import pose_contacts
 from clapas.dynamics.jointed.outcome import JointedOutcome
@@ -63,8 +63,7 @@ def step_of_mechanism(
     plan = SweepPlan(EXACT, finer, 1 if isinstance(solver, Auto) else 0, 0, 0.0)
     inputs = StepInputs(mechanism.targets(commands), mechanism.driven(at_middle, dt), span, plan)
     ahead: Array | None = None
-    ending, iterations = LEAVE_OUT, 0
-    while ending == LEAVE_OUT:
+    while True:
         if model.motions:
             treated = within_reach(model, at_middle, contacts.as_contacts(), touching, reach, dt)
             contacts = ContactArrays.of(treated)
@@ -76,12 +75,10 @@ def step_of_mechanism(
             step = dt, touching, reach, mechanism.sizes, after.kept
             posed = mechanism.call(pose_contacts, contacts, *bodies, *step)
         if after.kept.all():
-            place = before, middle, free, posed, after
-            ending, iterations = mechanism.call(advance_jointed, mechanism.constants, inputs, *place)
-            if ending == LEAVE_OUT:  # joints hold a contact: the general step looks whether they press it
-                return None
-        if ending == LEAVE_OUT:
-            contacts = contacts.take(np.flatnonzero(after.kept))
+            break
+        contacts = contacts.take(np.flatnonzero(after.kept))
+    place = before, middle, free, posed, after
+    ending, iterations = mechanism.call(advance_jointed, mechanism.constants, inputs, *place)
     if ending != DONE:
         return None
     n, pairs = len(contacts.gap), posed.pairs
