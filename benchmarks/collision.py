@@ -137,11 +137,12 @@ class Copies:
         """Cost of a listed pair in a state, contacts asked for being those that overlap."""
         detector = self.detector
         detector.detect(self.places(self.distances(state)), self.orientation, 0.0)
-        pairs, listed = detector._pairs(), detector._candidates
+        listed = detector._candidates
+        pairs = listed.with_images()
         rows = np.empty(16 * self.count, dtype=ROW)
         spent = 0.0
         for group, which in listed.rows.items():
-            method = detector._pair_kernels[0].of(group, listed.separated)
+            method = detector._shared.pair_kernels[0].of(group, listed.separated)
             spent += best_seconds(
                 lambda which=which, method=method: touch_pairs(
                     which, pairs, detector._shapes, 0.0, method, rows, 0
@@ -228,9 +229,13 @@ def c_comparison(count: int, repeats: int) -> str:
         return "no C compiler found: no reference"
     detector, x, q = cloud(count, 1.0)
     found = detector.detect(x, q)
-    shapes, pairs, listed = detector._shapes, detector._pairs(), detector._candidates
+    shapes, listed = detector._shapes, detector._candidates
+    pairs = listed.with_images()
     ((group, which),) = listed.rows.items()
-    method, rows = detector._pair_kernels[0].of(group, listed.separated), np.empty(len(which), dtype=ROW)
+    method, rows = (
+        detector._shared.pair_kernels[0].of(group, listed.separated),
+        np.empty(len(which), dtype=ROW),
+    )
     ij = np.ascontiguousarray(np.column_stack((pairs.listed["i"], pairs.listed["j"])), dtype=np.int32)
     centres, radii = float_view(shapes.centres, "x", "y", "z").copy(), shapes.pieces["rounding"].copy()
     out = np.empty((len(which), 8))

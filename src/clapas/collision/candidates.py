@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from clapas.collision.all_pairs import all_near_pairs
+from clapas.collision.contact_table import Pairs
 from clapas.collision.grid import Rules, boxes_around, filled_grid, levels_of, near_pairs, pairs_with_planes
 from clapas.collision.narrow.solids import UNKNOWN
 from clapas.collision.pair_kernels import Group, group_table
@@ -96,6 +97,11 @@ class Candidates:
         self._reference.position[:] = frames.position
         self._reference.orientation[:] = frames.orientation[: len(self._reference.orientation)]
         self.wraps[:] = 0
+
+    def with_images(self) -> Pairs:
+        """The list, with the data that determine the periodic images of its pairs."""
+        period = self._rules.period
+        return Pairs(self.pairs, self.wraps, period, bool(period.any()))
 
     def _adapted_skin(self) -> float:
         """Skin of the next list, from the number of uses of the last one (m)."""

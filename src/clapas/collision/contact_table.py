@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clapas.collision.records import Records, Shapes, as_int64
 from clapas.compiled import subroutine, uncounted_kernel
 from clapas.typing import Array, Indices
-
-ContactRows: TypeAlias = tuple[Records, int]
-"""Records of contact points written by a kernel, and their number."""
 
 
 class Pairs(NamedTuple):
@@ -126,73 +123,62 @@ class Numbering(NamedTuple):
 
     Parameters
     ----------
+    body : array (n_colliders,)
+        Body of each collider.
     first, count : arrays (n_bodies,)
         First collider and number of colliders of each body. Empty if none has several: all places are 0.
     n_codes : int
         Codes of the points of one pair are below this.
     """
 
+    body: Indices
     first: Indices
     count: Indices  # type: ignore[assignment]
     n_codes: int
 
 
-def places_by_pair(batches: list[ContactRows]) -> list[Indices]:
-    """Row in the table of each contact: by increasing pair, within a pair in the order written."""
-    n = sum(count for _, count in batches)
-    places: Indices = np.arange(n, dtype=np.int32)
-    if len(batches) == 1:
-        return [places]
-    pair = np.concatenate([rows["pair"][:count] for rows, count in batches])
-    places[np.argsort(pair, kind="stable")] = np.arange(n, dtype=np.int32)
-    return np.split(places, np.cumsum([count for _, count in batches])[:-1])
-
-
 @uncounted_kernel
 def deliver(
-    rows: Records, places: Indices, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table
-) -> None:
-    """Copy contacts to the given rows of the table."""
-    for k in range(len(places)):
-        put_row(rows[k], places[k], pairs, shapes, numbering, table)
-
-
-@uncounted_kernel
-def deliver_all(
     rows: Records,
     count: int,
     starts: Indices,
+    first_pair: int,
+    at: int,
     pairs: Pairs,
     shapes: Shapes,
+    distance: float,
     numbering: Numbering,
     table: Table,
 ) -> bool:
-    """Copy all contacts to the table by increasing pair, within a pair in the order written.
+    """Copy contacts to the table, from row ``at`` on, by increasing pair, within a pair in the order written.
 
-    ``rows`` come group by group; ``starts`` (n_pairs + 1,) is work space. Returns whether the features of
-    two bodies are out of order.
+    ``rows`` come group by group, of consecutive pairs from ``first_pair``; ``starts`` (n_pairs + 1,) is work
+    space. Returns whether the features of two bodies are out of order.
     """
     starts[:] = 0
+    starts[0] = at
     for k in range(count):
-        starts[rows[k].pair + 1] += 1
+        starts[rows[k].pair - first_pair + 1] += 1
     for p in range(1, len(starts)):
         starts[p] += starts[p - 1]
     for k in range(count):
-        p = rows[k].pair
-        put_row(rows[k], starts[p], pairs, shapes, numbering, table)
+        p = rows[k].pair - first_pair
+        put_row(rows[k], starts[p], pairs, shapes, distance, numbering, table)
         starts[p] += 1
     a, b, feature = table.identity[0], table.identity[1], table.identity[2]
     falls = 0
-    for k in range(1, count):
+    for k in range(max(at, 1), at + count):
         falls += feature[k] < feature[k - 1] and a[k] == a[k - 1] and b[k] == b[k - 1]
     return falls > 0
 
 
 @subroutine
-def put_row(row: Any, at: int, pairs: Pairs, shapes: Shapes, numbering: Numbering, table: Table) -> None:
-    """Copy a contact to a row of the table."""
+def put_row(
+    row: Any, at: int, pairs: Pairs, shapes: Shapes, distance: float, numbering: Numbering, table: Table
+) -> None:
+    """Copy a contact to a row of the table, with the periodic image of its second collider."""
     pair = pairs.listed[row.pair]
-    a, b = shapes.pieces[pair.i].body, shapes.pieces[pair.j].body
+    a, b = numbering.body[pair.i], numbering.body[pair.j]
     place = 0
     if len(numbering.first) > 0:
         place = as_int64(pair.i - numbering.first[a]) * numbering.count[b] + pair.j - numbering.first[b]
@@ -204,25 +190,10 @@ def put_row(row: Any, at: int, pairs: Pairs, shapes: Shapes, numbering: Numberin
     table.normal[at, 0], table.normal[at, 1] = row.nx, row.ny
     if table.point.shape[1] == 3:
         table.point[at, 2], table.normal[at, 2] = row.z, row.nz
-
-
-@uncounted_kernel
-def add_images(
-    rows: Records,
-    places: Indices,
-    pairs: Pairs,
-    shapes: Shapes,
-    distance: float,
-    numbering: Numbering,
-    table: Table,
-) -> None:
-    """Add to contacts in the table the periodic image of their second collider."""
-    for k in range(len(places)):
-        p, at = as_int64(rows[k].pair), places[k]
-        pair = pairs.listed[p]
-        limit = shapes.pieces[pair.i].bound + shapes.pieces[pair.j].bound + distance
+    if pairs.is_periodic:
+        limit = shapes.centres[pair.i].bound + shapes.centres[pair.j].bound + distance
         if limit < np.inf:  # a half-space is its own image
-            along_x, along_y = periods(pairs, shapes, p)
+            along_x, along_y = periods(pairs, shapes, as_int64(row.pair))
             table.identity[2, at] += image_code(along_x, along_y, pairs.period, limit) * numbering.n_codes
             table.shift[at, 0], table.shift[at, 1] = along_x * pairs.period[0], along_y * pairs.period[1]
 
@@ -239,12 +210,9 @@ def image_code(kx: int, ky: int, period: Array, limit: float) -> int:
     return code
 
 
-def sort_features(table: Table) -> Table:
-    """Sort the contacts of the same two bodies by feature; nearly all are sorted already."""
+def sorted_by_feature(table: Table) -> Table:
+    """The table with the contacts of the same two bodies sorted by feature."""
     a, b, feature = table.identity
-    falls = np.flatnonzero(feature[1:] < feature[:-1])
-    if not len(falls) or not np.any((a[falls] == a[falls + 1]) & (b[falls] == b[falls + 1])):
-        return table
     order = np.lexsort((feature, b, a))
     identity, colliders = (
         np.ascontiguousarray(whole[:, order]) for whole in (table.identity, table.colliders)

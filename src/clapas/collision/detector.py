@@ -5,32 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clapas.collision.candidates import Candidates, default_skin
 from clapas.collision.collider_records import Local, collider_shapes
-from clapas.collision.contact_table import (
-    ContactRows,
-    Numbering,
-    Pairs,
-    Table,
-    add_images,
-    deliver,
-    deliver_all,
-    places_by_pair,
-    sort_features,
-)
+from clapas.collision.contact_table import Numbering, Table, sorted_by_feature
 from clapas.collision.grid import Rules
-from clapas.collision.narrow.touching import touch_pairs
-from clapas.collision.pair_kernels import WORK, Group, PairKernels
-from clapas.collision.records import ROW, Records, Shapes, float_view
+from clapas.collision.records import Records, Shapes, float_view
+from clapas.collision.shared_pairs import SharedPairs
 from clapas.collision.transforms import Frames, Placement, put_colliders, reach_of_bodies
-from clapas.compiled import WORTH_THREADS, bound
-from clapas.compiled.teams import run_on_threads
-from clapas.compiled.threads import Worker, thread_count
+from clapas.compiled import bound
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.typing import Array, Indices, Mask
@@ -115,12 +102,7 @@ class Detector:
         reach = reach_of_bodies(pieces, centres, self._n_bodies)
         self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
         self._radix = _radix(pieces) if radix is None else radix
-        self._pair_kernels = [PairKernels(self._shapes, self.d, self._radix)]
-        self._numbering = self._number()
-        self._capacity: dict[tuple[Group, int], int] = {}  # rows to allocate, from the last count
-        no_rows = np.empty(0, dtype=np.int32)
-        self._plan = SerialPlan(0, False, self._pairs(), [], no_rows, np.empty(64, dtype=ROW))
-        self._fill_table: Any = None
+        self._shared = SharedPairs(self._shapes, self._number(), self.d, self._radix)
 
     @property
     def skin(self) -> float:
@@ -157,16 +139,11 @@ class Detector:
         """The same contacts as a table of columns."""
         if not math.isfinite(distance):
             raise ProblemError(f"distance must be a number, got {distance}")
-        self._candidates.update(self._place(position, orientation), max(distance, 0.0))
-        if self._plan.list_number != self._candidates.n_made:
-            self._plan = self._new_plan()
-        if self._plan.is_serial:
-            return self._touch_serially(distance)
-        pairs = self._pairs()
-        batches: list[ContactRows] = []
-        for group, selected in self._candidates.rows.items():
-            batches += self._touch(group, selected, pairs, distance)
-        return self._gather(batches, pairs, distance)
+        candidates, distance = self._candidates, float(distance)
+        candidates.update(self._place(position, orientation), max(distance, 0.0))
+        shared = self._shared.of(candidates)
+        table = self._blank_table(shared.touch(distance))
+        return sorted_by_feature(table) if shared.deliver(distance, table) else table
 
     def _place(self, position: npt.ArrayLike, orientation: npt.ArrayLike) -> Frames:
         n, angles = self._n_bodies, 4 if self.d == 3 else 1
@@ -184,88 +161,6 @@ class Detector:
                 "a number is not finite, or the quaternion is zero"
             )
         return frames
-
-    def _pairs(self) -> Pairs:
-        candidates = self._candidates
-        return Pairs(candidates.pairs, candidates.wraps, self._rules.period, self._is_periodic)
-
-    def _new_plan(self) -> SerialPlan:
-        """Plan for the groups of pairs of the current list."""
-        groups, pairs, rows = self._candidates.rows, self._pairs(), self._plan.rows
-        work = [WORK.get(group, 1.0) * len(selected) for group, selected in groups.items()]
-        is_serial = max(work, default=0.0) < WORTH_THREADS and not self._is_periodic
-        calls = []
-        for group, selected in groups.items() if is_serial else ():
-            method = self._pair_kernels[0].of(group, self._candidates.separated)
-            calls.append(
-                (selected, method, bound(touch_pairs, selected, pairs, self._shapes, 0.0, method, rows, 0))
-            )
-        starts = np.empty(len(pairs.listed) + 1 if is_serial else 0, dtype=np.int32)
-        return SerialPlan(self._candidates.n_made, is_serial, pairs, calls, starts, rows)
-
-    def _touch_serially(self, distance: float) -> Table:
-        """Contacts of all groups on one thread."""
-        plan, shapes = self._plan, self._shapes
-        pairs, distance = plan.pairs, float(distance)
-        while True:
-            count = 0
-            for selected, method, touch in plan.calls:
-                count = touch(selected, pairs, shapes, distance, method, plan.rows, count)
-            if count <= len(plan.rows):
-                break
-            plan = self._plan = plan._replace(rows=np.empty(count + count // 4, dtype=ROW))
-        table = self._blank_table(count)
-        if count:
-            arguments = plan.rows, count, plan.starts, pairs, shapes, self._numbering, table
-            self._fill_table = self._fill_table or bound(deliver_all, *arguments)
-            if self._fill_table(*arguments):
-                table = sort_features(table)
-        return table
-
-    def _touch(self, group: Group, selected: Indices, pairs: Pairs, distance: float) -> list[ContactRows]:
-        """Contacts of one group of pairs, on several threads if there are many."""
-        n = thread_count(None, int(WORK.get(group, 1.0) * len(selected)), len(selected))
-        while len(self._pair_kernels) < n:
-            self._pair_kernels.append(PairKernels(self._shapes, self.d, self._radix))
-        parts = np.array_split(selected, n) if n > 1 else [selected]
-        batches: list[ContactRows] = [(np.empty(0, dtype=ROW), 0)] * n
-
-        def touch(worker: Worker) -> None:
-            k = worker.rank
-            batches[k] = self._touch_part(group, k, parts[k], pairs, distance)
-
-        run_on_threads(n, touch)
-        return batches
-
-    def _touch_part(
-        self, group: Group, part: int, selected: Indices, pairs: Pairs, distance: float
-    ) -> ContactRows:
-        """Contacts of part of a group; the array grows until they fit."""
-        method = self._pair_kernels[part].of(group, self._candidates.separated)
-        key = group, part
-        while True:
-            rows = np.empty(self._capacity.get(key, len(selected) // 2 + 16), dtype=ROW)
-            count = touch_pairs(selected, pairs, self._shapes, distance, method, rows, 0)
-            self._capacity[key] = count + count // 16 + 16
-            if count <= len(rows):
-                return rows, count
-
-    def _gather(self, batches: list[ContactRows], pairs: Pairs, distance: float) -> Table:
-        """One sorted table of the contacts of all groups."""
-        if not batches:
-            return self._blank_table(0)
-        n = sum(count for _, count in batches)
-        table, places = self._blank_table(n), places_by_pair(batches)
-
-        def put(worker: Worker) -> None:
-            for k in range(worker.rank, len(batches), worker.size):
-                arguments = batches[k][0], places[k], pairs, self._shapes
-                deliver(*arguments, self._numbering, table)
-                if pairs.is_periodic:
-                    add_images(*arguments, distance, self._numbering, table)
-
-        run_on_threads(thread_count(None, n, len(batches)), put)
-        return sort_features(table)
 
     def _blank_table(self, n: int) -> Table:
         """Empty table of n contacts; colliders share the columns of bodies if numbered alike."""
@@ -287,34 +182,7 @@ class Detector:
             )
         if count.max(initial=0) <= 1:
             first = count = np.empty(0, dtype=np.int32)
-        return Numbering(first, count, n_codes)
-
-
-class SerialPlan(NamedTuple):
-    """Calls that find the contacts of all groups of pairs on one thread.
-
-    Parameters
-    ----------
-    list_number : int
-        Number of the list of pairs it was made for.
-    is_serial : bool
-        Whether one thread is enough; if not, there are no calls.
-    pairs : Pairs
-        The list of pairs.
-    calls : list
-        For each group: row numbers of its pairs, pair method, bound kernel.
-    starts : array (n_pairs + 1,)
-        Work space to sort contacts.
-    rows : records
-        Work space for contacts.
-    """
-
-    list_number: int
-    is_serial: bool
-    pairs: Pairs
-    calls: list[tuple[Indices, Any, Any]]
-    starts: Indices
-    rows: Records
+        return Numbering(np.ascontiguousarray(body), first, count, n_codes)
 
 
 class ColliderPlacer:

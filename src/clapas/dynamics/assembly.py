@@ -21,6 +21,7 @@ from clapas.bodies.rigid.motion import (
     fill_couples_2d,
     fill_couples_3d,
 )
+from clapas.compiled import kernel
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
 from clapas.dynamics.crushing import Crushed, worst_crushed
@@ -273,8 +274,16 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
         tangential = (touch * near.law(laws.tangential_restitution))[:, None]
         w[:, 1:d] += tangential * geometry.before[:, 1:d]
     if are_apart:
-        w[apart, 0] += (near.contacts.gap / near.dt)[apart]
+        close_gaps(near.contacts.gap, apart, near.dt, w)
     return w
+
+
+@kernel
+def close_gaps(gap: Array, apart: Mask, dt: float, w: Array) -> None:
+    """Add the velocity at which gaps close in one step, where bodies are apart."""
+    for i in range(len(gap)):
+        if apart[i]:
+            w[i, 0] += gap[i] / dt
 
 
 def sections(near: ContactsInStep, n_links: int = 0) -> Polygons | Thresholds | None:

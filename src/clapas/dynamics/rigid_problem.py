@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clapas.bodies.rigid.spheres import reach_of, velocities_at, world_rows
+from clapas.bodies.rigid.spheres import free_rows, sphere_blocks, velocities_at, world_rows
 from clapas.dynamics.assembly import (
     ContactsInStep,
     Geometry,
@@ -15,14 +15,12 @@ from clapas.dynamics.assembly import (
     is_rounding,
     sections,
     under_laws,
-    with_ground,
 )
 from clapas.dynamics.guides import can_part
 from clapas.dynamics.step_problem import StepProblem
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import MANY, ContactProblem
 from clapas.problems.rolling import RollingProblem
-from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array
 
 
@@ -76,16 +74,16 @@ def rigid_problem(
 def _geometry_of_spheres(near: ContactsInStep, free: Array) -> Geometry:
     """Many contacts between spheres: normals and points are enough, without blocks of H."""
     model, middle, contacts = near.model, near.middle, near.contacts
-    bodies = contacts.bodies
-    place = contacts.normal, contacts.point, image_shifts(model, contacts), bodies, middle.position
-    turn, response = middle.orientation, model.sphere_response
-    x_free = with_ground(world_rows(turn, free, response)[model.moving])
+    place = contacts.normal, contacts.point, image_shifts(model, contacts)
+    turn, response, number = middle.orientation, model.sphere_response, model.number
     turned = np.ascontiguousarray(turn[model.moving])
-    blocks = SphereBlocks(contacts.normal, reach_of(*place), model.number[bodies], x_free, turned)
+    x_free = free_rows(turn, free, response, number, len(turned))
+    blocks = sphere_blocks(*place, contacts.a, contacts.b, middle.position, number, x_free, turned)
     wall = before = None
     if model.motions:
         driven = np.where(model.movable[:, None], 0.0, middle.velocity)
-        wall = velocities_at(*place, world_rows(turn, driven, response))
+        wall = velocities_at(*place, contacts.bodies, middle.position, world_rows(turn, driven, response))
     if model.laws.has_restitution:
-        before = velocities_at(*place, world_rows(turn, middle.velocity, response))
+        rows = world_rows(turn, middle.velocity, response)
+        before = velocities_at(*place, contacts.bodies, middle.position, rows)
     return Geometry(blocks, None, np.ones((1, 3)), wall, before)

@@ -9,7 +9,7 @@ import numpy as np
 
 from clapas.bodies.kind import Part
 from clapas.dynamics.loads import Load
-from clapas.geometry.colliders import Contacts, rows_of, zeros_without_room
+from clapas.geometry.colliders import Contacts, rows_of_all, zeros_without_room
 from clapas.typing import Array, Indices, Mask
 
 
@@ -99,8 +99,7 @@ class Impulses:
 
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""
-        columns = self.a, self.b, self.feature, self.impulse, self.couple
-        return Impulses(*(rows_of(column, rows) for column in columns))
+        return Impulses(*rows_of_all((self.a, self.b, self.feature, self.impulse, self.couple), rows))
 
     @staticmethod
     def zero(contacts: Contacts) -> Impulses:

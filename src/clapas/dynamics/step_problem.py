@@ -11,7 +11,7 @@ from clapas.bodies.rigid.spheres import impulses_in_world
 from clapas.dynamics.crushing import Crushed
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.state import Impulses, LinkImpulses
-from clapas.dynamics.warm_start import carry, carry_to_spheres, places, product, to_world
+from clapas.dynamics.warm_start import carried_to_spheres, carry, places, product, to_world
 from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import frames
 from clapas.problems.contact import ContactProblem
@@ -79,11 +79,10 @@ class StepProblem:
         ``ratio`` is how much longer this step is than the last: forces persist, not impulses.
         """
         old, new = impulses, self.contacts
-        place = places(old.a, old.b, old.feature, new)
         if self.has_spheres:
-            r = np.empty((len(new), 3))
-            carry_to_spheres(place, ratio, old.impulse, new.normal, self.cohesion, r)
+            r = carried_to_spheres(old, new, ratio, self.cohesion)
         else:
+            place = places(old.a, old.b, old.feature, new)
             r = np.zeros((len(new), self.scale.shape[1]))
             couple = np.require(old.couple, requirements=("C", "W"))  # zeros may be a broadcast view
             carry(place, ratio, old.impulse, couple, self.frame, self.cohesion, self.scale, r)

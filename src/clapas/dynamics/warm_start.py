@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clapas.compiled import kernel
+from clapas.compiled import inlined, kernel
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import Impulses
 from clapas.geometry.colliders import Contacts
@@ -26,6 +28,22 @@ def places(a: Indices, b: Indices, feature: Indices, contacts: Contacts) -> Indi
     return place
 
 
+@inlined
+def is_before(
+    a: Indices, b: Indices, feature: Indices, i: int, to_a: int, to_b: int, to_feature: int
+) -> bool:
+    """Whether contact i of a list is before another identity."""
+    if a[i] == to_a and b[i] == to_b:
+        return bool(feature[i] < to_feature)
+    return bool(a[i] < to_a or (a[i] == to_a and b[i] < to_b))
+
+
+@inlined
+def is_same(a: Indices, b: Indices, feature: Indices, i: int, to_a: int, to_b: int, to_feature: int) -> bool:
+    """Whether contact i of a list has this identity."""
+    return i < len(a) and a[i] == to_a and b[i] == to_b and feature[i] == to_feature
+
+
 @kernel
 def match(
     a: Indices,
@@ -37,15 +55,11 @@ def match(
     place: Indices,
 ) -> None:
     """Merge two lists sorted by (a, b, feature): rows of persisting contacts in the old list."""
-    old, n_old = 0, len(a)
+    old = 0
     for i in range(len(new_a)):
-        while old < n_old and (
-            a[old] < new_a[i]
-            or (a[old] == new_a[i] and b[old] < new_b[i])
-            or (a[old] == new_a[i] and b[old] == new_b[i] and feature[old] < new_feature[i])
-        ):
+        while old < len(a) and is_before(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
             old += 1
-        if old < n_old and a[old] == new_a[i] and b[old] == new_b[i] and feature[old] == new_feature[i]:
+        if is_same(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
             place[i] = old
 
 
@@ -84,14 +98,44 @@ def carry(
             r[i, k] = carried / length if length > 0.0 else 0.0
 
 
+def carried_to_spheres(old: Impulses, contacts: Contacts, ratio: float, cohesion: Array) -> Array:
+    """The same for impulses alone, at contacts (n, 3) whose tangents follow from the normals."""
+    n = len(contacts)
+    r = np.empty((n, 3))
+    new = contacts.a, contacts.b, contacts.feature, contacts.normal
+    arguments = old.a, old.b, old.feature, old.impulse, *new, ratio, cohesion
+    run_on_threads(thread_count(None, n, n), lambda worker: carry_to_spheres(worker, *arguments, r))
+    return r
+
+
 @kernel
 def carry_to_spheres(
-    place: Indices, ratio: float, impulse: Array, normal: Array, cohesion: Array, r: Array
+    worker: Worker,
+    a: Indices,
+    b: Indices,
+    feature: Indices,
+    impulse: Array,
+    new_a: Indices,
+    new_b: Indices,
+    new_feature: Indices,
+    normal: Array,
+    ratio: float,
+    cohesion: Array,
+    r: Array,
 ) -> None:
-    """The same for impulses alone, at contacts whose tangents follow from the normals."""
-    for i in range(len(place)):
-        old = place[i]
-        if old < 0:
+    """One thread's part: merge the lists from its first contact on, which is found by bisection."""
+    first, last = chunk(worker, len(new_a))
+    old, end = 0, len(a)
+    while first < last and old < end:
+        middle = (old + end) // 2
+        if is_before(a, b, feature, middle, new_a[first], new_b[first], new_feature[first]):
+            old = middle + 1
+        else:
+            end = middle
+    for i in range(first, last):
+        while old < len(a) and is_before(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
+            old += 1
+        if not is_same(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
             r[i, 0], r[i, 1], r[i, 2] = 0.0, 0.0, 0.0
             continue
         x, y, z = ratio * impulse[old, 0], ratio * impulse[old, 1], ratio * impulse[old, 2]

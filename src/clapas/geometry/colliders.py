@@ -7,6 +7,7 @@ orientations of the bodies come from the state.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -121,6 +122,7 @@ class Colliders:
 
 
 ONE_ZERO = bytes(8)
+MANY_ROWS = 10_000  # that threads share
 
 
 def zeros_without_room(shape: tuple[int, ...]) -> Array:
@@ -135,6 +137,35 @@ def rows_of(table: Any, rows: Indices) -> Any:
     if table.ndim == 2 and table.strides[0] == 0 and len(table):
         return np.broadcast_to(table[0], (len(rows), table.shape[1]))
     return table.take(rows, axis=0)  # half the time of table[rows]
+
+
+def rows_of_all(columns: Sequence[Any], rows: Indices) -> list[Any]:
+    """Some rows of several tables of the same length; those that share one array still do."""
+    tables = {id(column): column for column in columns}
+    if len(rows) < MANY_ROWS:
+        taken = {key: rows_of(table, rows) for key, table in tables.items()}
+    else:
+        taken = _rows_by_threads(tables, rows)
+    return [taken[id(column)] for column in columns]
+
+
+def _rows_by_threads(tables: dict[int, Any], rows: Indices) -> dict[int, Any]:
+    from clapas.compiled.teams import share_rows  # loads the compiler
+
+    taken, whole = {}, []
+    for key, table in tables.items():
+        if table.strides[0]:
+            taken[key] = np.empty((len(rows), *table.shape[1:]), table.dtype)
+            whole.append((table, taken[key]))
+        else:
+            taken[key] = rows_of(table, rows)
+
+    def take(part: slice) -> None:
+        for table, new in whole:
+            np.take(table, rows[part], axis=0, out=new[part], mode="clip")  # others copy the output once more
+
+    share_rows(len(rows), take)
+    return taken
 
 
 def one_row_if_alike(table: Array) -> Array:
@@ -196,9 +227,7 @@ class Contacts:
 
     def take(self, rows: Indices) -> Contacts:
         """Some of the contacts, in the given order."""
-        columns = [getattr(self, name) for name in Contacts.__dataclass_fields__]
-        taken = {id(column): rows_of(column, rows) for column in columns}
-        return Contacts(*(taken[id(column)] for column in columns))  # columns that share one array still do
+        return Contacts(*rows_of_all([getattr(self, name) for name in Contacts.__dataclass_fields__], rows))
 
     @staticmethod
     def none(d: int) -> Contacts:

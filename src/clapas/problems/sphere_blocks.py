@@ -49,12 +49,15 @@ class SphereBlocks(BodyBlocks):
     orientation : array (n_bodies, 4), optional
         Unit quaternions of the frames of the bodies. The degrees of freedom are velocities in the world and
         spins in these frames, as those of any rigid body; without, spins in the world.
+    response : array (n,), optional
+        Mean diagonals of the blocks W_ii, if known already.
     """
 
     normal: Array
     reach: Array
     x_free: Array
     orientation: Array | None
+    _last: tuple[Array, Array] | None
 
     def __init__(
         self,
@@ -63,9 +66,12 @@ class SphereBlocks(BodyBlocks):
         bodies: Indices,
         x_free: Array,
         orientation: Array | None = None,
+        response: Array | None = None,
     ) -> None:
         arrays = {"normal": normal, "reach": reach, "bodies": bodies, "x_free": x_free}
-        self.__dict__.update(arrays, orientation=orientation)  # frozen, as BodyBlocks is
+        self.__dict__.update(arrays, orientation=orientation, _last=None)  # frozen, as BodyBlocks is
+        if response is not None:
+            self.__dict__["response"] = response
 
     @property
     def n_bodies(self) -> int:
@@ -102,23 +108,23 @@ class SphereBlocks(BodyBlocks):
 
     def with_free(self, rows: Array) -> SphereBlocks:
         """The same bodies with other rows x_free."""
-        return SphereBlocks(self.normal, self.reach, self.bodies, rows, self.orientation)
+        response = self.__dict__.get("response")
+        return SphereBlocks(self.normal, self.reach, self.bodies, rows, self.orientation, response)
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
-        speed, spin = np.abs(self.x_free[:, :3]).max(), np.abs(self.x_free[:, 3:6]).max()
-        longest = max(self.reach.max(initial=0.0), -self.reach.min(initial=0.0))
-        return float(2.0 * (speed + 2.0 * spin * longest))
+        speed, spin, longest = largest_entries(self.x_free, self.reach)
+        return 2.0 * (speed + 2.0 * spin * longest)
 
     def motion(self, r: Array) -> Array:
         """Body velocities y under the impulses r; the ground's stay zero."""
         y = np.zeros((len(self.x_free), 6))
-        y[:-1] = self.moved(r)[:-1, :6] / self._scale
+        y[:-1] = self._under(r)[:-1, :6] / self._scale
         return y
 
     def velocity(self, r: Array, w: Array | None) -> Array:
         """Velocities at the contacts."""
-        return self.at_contacts(self.moved(r), w)
+        return self.at_contacts(self._under(r), w)
 
     def free_velocity(self, w: Array | None) -> Array:
         """Velocities at the contacts without impulses."""
@@ -141,7 +147,7 @@ class SphereBlocks(BodyBlocks):
 
     def bodies_velocity(self, r: Array) -> Array:
         """Velocities and spins of the bodies in their coordinates, (m,)."""
-        v = np.ascontiguousarray(self.moved(r)[:-1, :6])
+        v = self._under(r)[:-1, :6].copy()
         if self.orientation is not None:
             spins_in_body_frames(self.orientation, v)
         return v.ravel()
@@ -155,7 +161,7 @@ class SphereBlocks(BodyBlocks):
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
         """Size of the violation of the law: see :func:`clapas.problems.judge.violation_norm`."""
-        total, hidden = self.violation_sums(self.moved(r), r, w, mu, response)
+        total, hidden = self.violation_sums(self._under(r), r, w, mu, response)
         return float(max(np.sqrt(total), ROUNDING * np.sqrt(hidden)))
 
     def violation_sums(
@@ -205,6 +211,13 @@ class SphereBlocks(BodyBlocks):
     @property
     def _scale(self) -> Array:
         return np.repeat(np.sqrt(self.x_free[:-1, 6:]), 3, axis=1)
+
+    def _under(self, r: Array) -> Array:
+        """The rows of the bodies under the impulses r, kept for whoever asks next."""
+        if self._last is None or not np.array_equal(self._last[0], r):
+            self.__dict__["_last"] = r.copy(), self.moved(r)
+        assert self._last is not None
+        return self._last[1]
 
     def _add_impulses(self, start: Array, r: Array) -> Array:
         """Rows of the bodies after the impulses r."""
@@ -358,13 +371,31 @@ def diagonal(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, fl
     return along, along + reach[i, 0] ** 2 * x[a, 7] + reach[i, 1] ** 2 * x[b, 7]
 
 
+@inlined
+def mean_response(reach: Array, bodies: Indices, x: Array, i: int) -> float:
+    """trace(W_ii)/3."""
+    along, across = diagonal(reach, bodies, x, i)
+    return (along + 2.0 * across) / 3.0
+
+
+@kernel
+def largest_entries(x: Array, reach: Array) -> tuple[float, float, float]:
+    """Largest components of the velocities and of the spins in the rows of bodies, and longest distance."""
+    speed = spin = longest = 0.0
+    for body in range(len(x)):
+        for k in range(3):
+            speed, spin = max(speed, abs(x[body, k])), max(spin, abs(x[body, 3 + k]))
+    for i in range(len(reach)):
+        longest = max(longest, abs(reach[i, 0]), abs(reach[i, 1]))
+    return speed, spin, longest
+
+
 @kernel
 def fill_responses(worker: Worker, reach: Array, bodies: Indices, x: Array, response: Array) -> None:
     """One thread's part of trace(W_ii)/3."""
     first, last = chunk(worker, len(reach))
     for i in range(first, last):
-        along, across = diagonal(reach, bodies, x, i)
-        response[i] = (along + 2.0 * across) / 3.0
+        response[i] = mean_response(reach, bodies, x, i)
 
 
 @kernel

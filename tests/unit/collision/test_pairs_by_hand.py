@@ -154,20 +154,29 @@ def test_periodic_images_touch() -> None:
 
 
 @pytest.mark.parametrize("distance", [0.0, 0.01])
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, distance: float) -> None:
+@pytest.mark.parametrize("period", [(None, None), (1.5, None)])
+def test_threads_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, distance: float, period: tuple[float | None, None]
+) -> None:
     rng = np.random.default_rng(2)
     boxes: list[Shape] = [Box(tuple(edge)) for edge in rng.uniform(0.2, 0.4, (60, 3)).tolist()]
     round_ones: list[Shape] = [Sphere(0.1), Capsule(0.1, 0.2), Cylinder(0.1, 0.3)] * 8
-    shapes = [*boxes, *round_ones]
-    table = collider_table(3, [(k, shape, 0) for k, shape in enumerate(shapes)])
-    positions, turns = rng.uniform(0.0, 1.0, (len(shapes), 3)), rng.normal(size=(len(shapes), 4))
+    several = [(k // 3, shape, 0) for k, shape in enumerate(round_ones)]  # bodies of three colliders each
+    alone = [(k, shape, 0) for k, shape in enumerate(boxes, start=len(round_ones) // 3)]
+    table = collider_table(3, several + alone)
+    n = several[-1][0] + 1 + len(boxes)
+    positions, turns = rng.uniform(0.0, 1.0, (n, 3)), rng.normal(size=(n, 4))
+    steps = [(positions, turns), (positions + rng.uniform(0.0, 0.01, (n, 3)), turns + 0.01)]
     found = []
-    for size in (1, 2, 3):
+    for size in (1, 2, 3, 7):
+        monkeypatch.setattr("clapas.collision.shared_pairs.WORTH_THREADS", 0)
         monkeypatch.setattr(
-            "clapas.collision.detector.thread_count", lambda wanted, work, pieces, n=size: n if work else 1
+            "clapas.collision.shared_pairs.thread_count", lambda wanted, work, pieces, n=size: n
         )
-        found.append(Detector(table).detect(positions, turns, distance))
-    assert len(found[0]) > 100
+        detector = Detector(table, period=period)
+        found.append([detector.detect(*places, distance) for places in steps])
+    assert len(found[0][0]) > 100
     for other in found[1:]:
-        for name in ("a", "b", "feature", "point", "normal", "gap"):
-            np.testing.assert_array_equal(getattr(found[0], name), getattr(other, name))
+        for one, two in zip(found[0], other, strict=True):
+            for name in ("a", "b", "feature", "point", "normal", "gap", "shift"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(two, name))

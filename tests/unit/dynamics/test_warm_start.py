@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clapas.compiled.threads import Worker
 from clapas.dynamics.warm_start import carry, carry_to_spheres, match, to_world
 from clapas.problems.blocks import frames
 
@@ -67,17 +68,25 @@ def test_one_row_of_scales_serves_all_contacts() -> None:
     np.testing.assert_array_equal(one, all_of_them)
 
 
-def test_spheres_use_the_frames_of_their_normals() -> None:
+@pytest.mark.parametrize("size", [1, 2, 5])
+@given(old=identities, new=identities)
+def test_spheres_use_the_frames_of_their_normals(
+    size: int, old: list[tuple[int, int, int]], new: list[tuple[int, int, int]]
+) -> None:
+    """Whatever the number of threads that share the contacts."""
     rng = np.random.default_rng(1)
-    n, ratio = 30, 0.6
-    normal, f, cohesion = unit_normals(rng, n, 3), rng.normal(size=(10, 3)), rng.uniform(size=n)
-    normal[0], normal[1] = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
-    place = rng.integers(-1, 10, n)
+    n, ratio = len(new), 0.6
+    normal, f, cohesion = unit_normals(rng, n, 3), rng.normal(size=(len(old), 3)), rng.uniform(size=n)
+    if n > 1:
+        normal[0], normal[1] = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
     r = np.full((n, 3), np.nan)
-    carry_to_spheres(place, ratio, f, normal, cohesion, r)
-    expected = ratio * np.einsum("nij,nj->ni", frames(normal), f[place])
-    expected[:, 0] += cohesion
-    expected[place < 0] = 0.0
+    for rank in range(size):
+        worker = Worker(rank, size, np.zeros(1, dtype=np.int64))
+        carry_to_spheres(worker, *columns(old), f, *columns(new), normal, ratio, cohesion, r)
+    expected = np.zeros((n, 3))
+    for i in (i for i in range(n) if new[i] in old):
+        expected[i] = ratio * frames(normal[i : i + 1])[0] @ f[old.index(new[i])]
+        expected[i, 0] += cohesion[i]
     np.testing.assert_allclose(r, expected, rtol=1e-13, atol=1e-14)
 
 
@@ -95,8 +104,6 @@ def test_to_the_world_and_back(d: int) -> None:
 
 
 def test_nothing_to_carry() -> None:
-    nothing = np.empty(0, dtype=np.int64)
     r = np.empty((0, 3))
-    carry_to_spheres(nothing, 1.0, np.empty((0, 3)), np.empty((0, 3)), np.empty(0), r)
     to_world(np.empty((0, 3, 3)), r, r)
     assert r.shape == (0, 3)

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from clapas.compiled import kernel
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array
@@ -39,8 +40,17 @@ def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: 
     impulse = speed / math.sqrt(max(1, blocks.n_contacts)) / lightest
     if not SMALLEST < impulse < LARGEST:
         return False
-    changed = math.sqrt(np.einsum("i,ij,ij->", problem.response**2, guess, guess))
+    changed = math.sqrt(square_of_changes(problem.response, guess))
     return MARGIN * EPSILON * changed <= tol * speed
+
+
+@kernel
+def square_of_changes(response: Array, r: Array) -> float:
+    """Σ |λ r|², the velocities that impulses cause at their own contacts."""
+    total = 0.0
+    for i in range(len(r)):
+        total += response[i] ** 2 * (r[i, 0] ** 2 + r[i, 1] ** 2 + r[i, 2] ** 2)
+    return total
 
 
 class Doubts:
