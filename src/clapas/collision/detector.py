@@ -18,6 +18,7 @@ from clapas.collision.records import Records, Shapes, float_view
 from clapas.collision.shared_pairs import SharedPairs
 from clapas.collision.transforms import Frames, Placement, put_colliders, reach_of_bodies
 from clapas.compiled import bound
+from clapas.compiled.memory import keep_freed_memory
 from clapas.errors import ProblemError, SceneError
 from clapas.geometry.colliders import Colliders, Contacts
 from clapas.typing import Array, Indices, Mask
@@ -84,6 +85,7 @@ class Detector:
         skin: float | None = None,
         radix: int | None = None,
     ) -> None:
+        keep_freed_memory()
         self.colliders = colliders
         self.d = colliders.d
         free = _movable(colliders, movable)
