@@ -29,19 +29,9 @@ def places(a: Indices, b: Indices, feature: Indices, contacts: Contacts) -> Indi
 
 
 @inlined
-def is_before(
-    a: Indices, b: Indices, feature: Indices, i: int, to_a: int, to_b: int, to_feature: int
-) -> bool:
-    """Whether contact i of a list is before another identity."""
-    if a[i] == to_a and b[i] == to_b:
-        return bool(feature[i] < to_feature)
-    return bool(a[i] < to_a or (a[i] == to_a and b[i] < to_b))
-
-
-@inlined
-def is_same(a: Indices, b: Indices, feature: Indices, i: int, to_a: int, to_b: int, to_feature: int) -> bool:
-    """Whether contact i of a list has this identity."""
-    return i < len(a) and a[i] == to_a and b[i] == to_b and feature[i] == to_feature
+def is_before(a: int, b: int, feature: int, to_a: int, to_b: int, to_feature: int) -> bool:
+    """Whether one identity is before another."""
+    return a < to_a or (a == to_a and (b < to_b or (b == to_b and feature < to_feature)))
 
 
 @kernel
@@ -57,9 +47,10 @@ def match(
     """Merge two lists sorted by (a, b, feature): rows of persisting contacts in the old list."""
     old = 0
     for i in range(len(new_a)):
-        while old < len(a) and is_before(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
+        to_a, to_b, to_feature = new_a[i], new_b[i], new_feature[i]
+        while old < len(a) and is_before(a[old], b[old], feature[old], to_a, to_b, to_feature):
             old += 1
-        if is_same(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
+        if old < len(a) and a[old] == to_a and b[old] == to_b and feature[old] == to_feature:
             place[i] = old
 
 
@@ -128,14 +119,16 @@ def carry_to_spheres(
     old, end = 0, len(a)
     while first < last and old < end:
         middle = (old + end) // 2
-        if is_before(a, b, feature, middle, new_a[first], new_b[first], new_feature[first]):
+        from_a, from_b, from_feature = new_a[first], new_b[first], new_feature[first]
+        if is_before(a[middle], b[middle], feature[middle], from_a, from_b, from_feature):
             old = middle + 1
         else:
             end = middle
     for i in range(first, last):
-        while old < len(a) and is_before(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
+        to_a, to_b, to_feature = new_a[i], new_b[i], new_feature[i]
+        while old < len(a) and is_before(a[old], b[old], feature[old], to_a, to_b, to_feature):
             old += 1
-        if not is_same(a, b, feature, old, new_a[i], new_b[i], new_feature[i]):
+        if old == len(a) or a[old] != to_a or b[old] != to_b or feature[old] != to_feature:
             r[i, 0], r[i, 1], r[i, 2] = 0.0, 0.0, 0.0
             continue
         x, y, z = ratio * impulse[old, 0], ratio * impulse[old, 1], ratio * impulse[old, 2]
