@@ -358,3 +358,28 @@ def test_a_full_disk_is_one_message_and_what_was_flushed_stays(copy: Path, monke
     with resume(copy) as run:
         assert run.verify() == 101
     assert os.listdir(copy.parent) == ["run.h5"]
+
+
+def test_columns_of_zeros_are_no_damage_however_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Couples, features and bodies of number 0 are not written in long runs; resumed runs read them too."""
+    monkeypatch.setattr("clapas.io.hdf5.UNWRITTEN", 64)
+    path = tmp_path / "run.h5"
+    with simulate(scene(), 0.1, DT, SOLVER, out=path) as run:
+        n = run.n_frames
+    with h5py.File(path) as file:
+        assert file["contacts/couple"].id.get_num_chunks() == 0
+        assert file["contacts/couple"].nbytes > 64
+    read_all(path)
+    with resume(path, 0.12) as longer:
+        assert longer.n_frames > n
+    read_all(path)
+
+
+def test_a_column_declared_wide_beside_one_that_is_written_is_damage(copy: Path) -> None:
+    """What was never written must not make the reader reserve a terabyte."""
+    with h5py.File(copy, "r+") as file:
+        rows = len(file["contacts/b"])
+        del file["contacts/couple"]
+        file["contacts"].create_dataset("couple", (rows, 1 << 36), "f8", chunks=(1, 1 << 20))
+    with pytest.raises(FormatError, match="couple"):
+        read_all(copy)
