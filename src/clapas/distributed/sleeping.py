@@ -14,7 +14,7 @@ import numpy as np
 from clapas.distributed.domain import Domain
 from clapas.distributed.stepping import RankStep, step_on_ranks
 from clapas.dynamics.schemes import MoreauJean
-from clapas.dynamics.sleep import Sleeping, judged
+from clapas.dynamics.sleep import Sleeping, judged, overloaded
 from clapas.dynamics.state import Sleep, State
 from clapas.solvers.loop import Solver
 from clapas.typing import Array, Mask
@@ -86,7 +86,7 @@ def step_with_sleep_on_ranks(
     while True:
         done = step_on_ranks(domain, state, dt, solver, scheme, asleep)
         borne = _borne(domain, done)
-        woken = _woken(domain, rows, asleep, borne, done, sleeping)
+        woken = _woken(domain, rows, asleep, borne, done, dt, sleeping)
         if not domain.ranks.any(bool(woken.any())):
             break
         asleep = asleep & ~woken
@@ -111,11 +111,16 @@ def _borne(domain: Domain, done: RankStep) -> Array:
 
 
 def _woken(
-    domain: Domain, rows: SleepRows, asleep: Mask, borne: Array, done: RankStep, sleeping: Sleeping
+    domain: Domain,
+    rows: SleepRows,
+    asleep: Mask,
+    borne: Array,
+    done: RankStep,
+    dt: float,
+    sleeping: Sleeping,
 ) -> Mask:
     """Sleeping bodies to wake: overloaded ones with their neighbours, and those touching driven bodies."""
-    usual = rows.load * (sleeping.rest / sleeping.watch)
-    source = asleep & (rows.borne + borne > sleeping.overload * usual)
+    source = asleep & overloaded(domain.model, rows.load, rows.borne, borne, dt, sleeping)
     source[list(domain.model.motions)] = True
     a, b = done.state.impulses.a, done.state.impulses.b
     woken = source.copy()

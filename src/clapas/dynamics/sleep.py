@@ -7,8 +7,9 @@ for ``rest`` steps:
     a sleeping body  has velocity zero, and acts on the others as a fixed body
     between two      contacts keep their impulses, and are not solved
     woken at once    a body that has borne, from those awake, more than ``overload`` times its load over a
-                     rest, extrapolated from the watch; with it, those that touch it. The step is solved
-                     again: a heavy impact never acts on held bodies. Also one that touches a driven body
+                     rest, extrapolated from the watch, or in one step a heavy blow (:func:`overloaded`);
+                     with it, those that touch it. The step is solved again: a heavy impact never acts on
+                     held bodies. Also one that touches a driven body
 
 After the rest all wake, so every body is judged by its own motion among free neighbours. The motion of
 sleeping bodies is lost: a body that creeps at a steady pace below ``speed`` falls behind by less than
@@ -88,7 +89,7 @@ def step_with_sleep(
         result = step(model, state, dt, solver, scheme, neighbours, asleep=sleep.asleep, commands=commands)
         sleep = sleep.of_more(result.state.n_bodies)
         borne = _borne(result, sleep.asleep)
-        woken = _woken(model, sleep, borne, result, sleeping)
+        woken = _woken(model, sleep, borne, result, dt, sleeping)
         if not woken.any():
             break
         sleep = replace(sleep, asleep=sleep.asleep & ~woken)
@@ -105,18 +106,48 @@ def _borne(result: StepResult, asleep: Mask) -> Array:
     return np.asarray(np.bincount(contacts.a, size, n) + np.bincount(contacts.b, size, n))
 
 
-def _woken(model: Model, sleep: Sleep, borne: Array, result: StepResult, sleeping: Sleeping) -> Mask:
+def _woken(
+    model: Model, sleep: Sleep, borne: Array, result: StepResult, dt: float, sleeping: Sleeping
+) -> Mask:
     """The sleeping bodies to be woken: overloaded, touching an overloaded one, or touching a driven body."""
     if not sleep.asleep.any():
         return np.zeros_like(sleep.asleep)
-    usual = sleep.load * (sleeping.rest / sleeping.watch)
-    source = sleep.asleep & (sleep.borne + borne > sleeping.overload * usual)
+    alive = model.first(len(sleep.asleep))
+    source = sleep.asleep & overloaded(alive, sleep.load, sleep.borne, borne, dt, sleeping)
     source[[body for body in model.motions if body < len(source)]] = True
     a, b = result.contacts.a, result.contacts.b
     woken = source.copy()
     woken[b[source[a]]] = True
     woken[a[source[b]]] = True
     return np.asarray(woken & sleep.asleep)
+
+
+def overloaded(model: Model, load: Array, before: Array, borne: Array, dt: float, sleeping: Sleeping) -> Mask:
+    """Whether each body bears more than held bodies should, (N,).
+
+    Either over the rest, or in this step. A blow J beyond ``overload`` times the load of a step gives a body
+    the velocity J/m, which carries it (J/m)²/2g against its own weight. It is heavy if that is more than the
+    distance that sleep may lose anyway: ``speed`` radii per second over a rest.
+
+    Parameters
+    ----------
+    model : Model
+        The bodies.
+    load : array (N,)
+        Impulses borne in the watch (N·s).
+    before, borne : arrays (N,)
+        Those from bodies awake in the rest so far, and in this step.
+    dt : float
+        The step (s).
+    sleeping : Sleeping
+        Settings.
+    """
+    overload, usual = sleeping.overload, load / sleeping.watch
+    blow = np.maximum(borne - overload * usual, 0.0) / model.mass
+    lost = sleeping.speed * sleeping.rest * dt * model.reach
+    with np.errstate(invalid="ignore"):  # walls without end where nothing weighs
+        is_heavy = blow**2 > 2.0 * np.linalg.norm(model.gravity) * lost
+    return np.asarray(is_heavy | (before + borne > overload * sleeping.rest * usual))
 
 
 def _with_sleep(

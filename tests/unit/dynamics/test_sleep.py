@@ -110,6 +110,22 @@ def test_a_blow_wakes_sleepers_in_the_step_in_which_it_comes() -> None:
     np.testing.assert_allclose(asleep[hit].state.velocity, awake[hit].state.velocity, atol=1e-6)
 
 
+@pytest.mark.parametrize("speed", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("sleeping", [Sleeping(), Sleeping(rest=900), Sleeping(overload=5.0)])
+def test_a_blow_from_the_side_moves_a_sleeper_as_if_it_were_awake(speed: float, sleeping: Sleeping) -> None:
+    """Its weight, and how long it is to rest, say nothing about what a horizontal blow does to it."""
+    scene = floor()
+    scene.add(Box((0.2, 0.2, 0.2)), position=(0, 0, 0.1), density=1000)
+    rolling = {"velocity": (speed, 0, 0), "angular_velocity": (0, speed / 0.05, 0)}
+    scene.add(Sphere(0.05), (-0.15 - 0.2 * speed, 0, 0.05), density=8000, **rolling)
+    model = compile_scene(scene)
+    ends = [
+        steps(model, initial_state(model), 500, choice)[-1].state.position[1] for choice in (None, sleeping)
+    ]
+    assert ends[0][0] > 2e-3 * speed**2
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
+
+
 @pytest.mark.parametrize(("speed", "expected"), [(0.2, 0), (5.0, 1)])
 def test_only_what_is_slower_than_the_bound_sleeps(speed: float, expected: int) -> None:
     """A block slides at 0.25 m/s or a little less: 2.5 times its radius per second."""
