@@ -25,6 +25,7 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import GYRO_SHARE, fall, gyrate
 from clapas.compiled import kernel
+from clapas.compiled.teams import share_rows
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
@@ -34,9 +35,13 @@ from clapas.typing import Array, Indices, Mask
 
 def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
-    free, loads = np.empty_like(middle.velocity), load_impulses(model, middle, dt)
-    spins = spin_changes(model, loads)
-    fall(middle.velocity, dt * model.gravity, model.inertia, model.movable, spins, dt, free)
+    v, loads = middle.velocity, load_impulses(model, middle, dt)
+    free, spins, gain = np.empty_like(v), spin_changes(model, loads), dt * model.gravity
+
+    def fall_some(rows: slice) -> None:
+        fall(v[rows], gain, model.inertia[rows], model.movable[rows], spins[rows], dt, free[rows])
+
+    share_rows(len(v), fall_some)
     for body, push in loads.items():
         if model.movable[body]:  # and not held
             # `fall` has already added the torque to the spin of a body that gyrates.

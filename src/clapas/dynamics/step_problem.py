@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clapas.bodies.rigid.spheres import impulses_in_world
+from clapas.compiled import kernel
 from clapas.dynamics.crushing import Crushed
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.state import Impulses, LinkImpulses
@@ -119,12 +120,9 @@ class StepProblem:
 
         The others are within reach without an impulse, or are links.
         """
-        apart = np.flatnonzero(self.apart)
-        idle = apart[~r[apart].any(axis=1)]
-        if self.links is None and not len(idle):
+        counts = np.empty(len(self.contacts), dtype=bool)
+        if mark_carrying(self.apart, r, counts) == len(counts) and self.links is None:
             return None
-        counts = np.ones(len(self.contacts), dtype=bool)
-        counts[idle] = False
         return np.flatnonzero(counts)
 
     def contacts_at(self, rows: Indices | None) -> Contacts:
@@ -142,3 +140,15 @@ class StepProblem:
         if isinstance(self.problem, RollingProblem):
             return self.problem.sliding_part(r)
         return self.problem, r
+
+
+@kernel
+def mark_carrying(apart: Mask, r: Array, carrying: Mask) -> int:
+    """Mark the contacts that touch, or carry an impulse of r (n or more, k); return their number."""
+    count = 0
+    for i in range(len(carrying)):
+        carrying[i] = not apart[i]
+        for k in range(r.shape[1]):
+            carrying[i] |= r[i, k] != 0.0
+        count += carrying[i]
+    return count

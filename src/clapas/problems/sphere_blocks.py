@@ -23,7 +23,7 @@ from clapas.compiled.prefetch import prefetch_bodies
 from clapas.compiled.teams import run_on_threads
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
-from clapas.linalg.quaternions import spins_in_body_frames
+from clapas.linalg.quaternions import rotate_back, spins_in_body_frames
 from clapas.problems.blocks import BodyBlocks, frames, tangents
 from clapas.problems.judge import ROUNDING, violation_square
 from clapas.typing import Array, Indices
@@ -147,9 +147,9 @@ class SphereBlocks(BodyBlocks):
 
     def bodies_velocity(self, r: Array) -> Array:
         """Velocities and spins of the bodies in their coordinates, (m,)."""
-        v = self._under(r)[:-1, :6].copy()
-        if self.orientation is not None:
-            spins_in_body_frames(self.orientation, v)
+        v, rows = np.empty((self.n_bodies, 6)), self._under(r)
+        turn = np.empty((0, 4)) if self.orientation is None else self.orientation
+        self._on_threads(lambda worker: fill_velocities_of_bodies(worker, rows, turn, v))
         return v.ravel()
 
     @cached_property
@@ -214,7 +214,7 @@ class SphereBlocks(BodyBlocks):
 
     def _under(self, r: Array) -> Array:
         """The rows of the bodies under the impulses r, kept for whoever asks next."""
-        if self._last is None or not np.array_equal(self._last[0], r):
+        if self._last is None or not are_equal(self._last[0], r):
             self.__dict__["_last"] = r.copy(), self.moved(r)
         assert self._last is not None
         return self._last[1]
@@ -369,6 +369,28 @@ def diagonal(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, fl
     a, b = bodies[i, 0], bodies[i, 1]
     along = x[a, 6] + x[b, 6]
     return along, along + reach[i, 0] ** 2 * x[a, 7] + reach[i, 1] ** 2 * x[b, 7]
+
+
+@kernel
+def are_equal(one: Array, other: Array) -> bool:
+    """Whether two tables (n, 3) hold the same numbers."""
+    differences = 0
+    for i in range(len(one)):
+        for k in range(3):
+            differences += one[i, k] != other[i, k]
+    return differences == 0
+
+
+@kernel
+def fill_velocities_of_bodies(worker: Worker, rows: Array, orientation: Array, v: Array) -> None:
+    """One thread's part of the velocities (n_bodies, 6), spins in body frames where these are known."""
+    first, last = chunk(worker, len(v))
+    for i in range(first, last):
+        x, y, z = rows[i, 3], rows[i, 4], rows[i, 5]
+        if len(orientation) > 0:
+            x, y, z = rotate_back(orientation[i], x, y, z)
+        v[i, 0], v[i, 1], v[i, 2] = rows[i, 0], rows[i, 1], rows[i, 2]
+        v[i, 3], v[i, 4], v[i, 5] = x, y, z
 
 
 @inlined
