@@ -21,7 +21,8 @@ from clapas.compiled import subroutine
 from clapas.typing import Array, Indices
 
 WELD = 1e-9  # of the size of the mesh: corners nearer than this are one
-RISE = 1e-6  # sine above which a neighbour is not below
+RISE = 1e-9  # sine above which a neighbour is not below: that of rounding, since normals are wrong by as much
+LEVEL = 1e-6  # sine below which a seam is flat (coordinates of 32 bits): its triangles push along their own normals
 
 
 def seams_of(pieces: Records, centres: Array, vertices: Array) -> tuple[Records, Records]:
@@ -123,17 +124,33 @@ def start_of(highest: int) -> int:
 
 @subroutine
 def can_push(shapes: Shapes, c: int, nx: float, ny: float, nz: float) -> bool:
-    """Whether a collider can push along n where it is highest: a triangle only if no neighbour rises."""
+    """Whether a collider can push along n where it is highest: a triangle only if no neighbour rises.
+
+    On a flat seam it cannot, unless n is its normal. There the neighbours are level with it or below by
+    rounding: a ridge would be where rounding puts it.
+    """
     if shapes.pieces[c].kind != TRIANGLE:
         return True
     highest = highest_of(shapes, c, nx, ny, nz)
     if highest == 7:
         return True
+    feature = start_of(highest) + (4 if highest == 3 or highest == 5 or highest == 6 else 1)
+    if is_flat_at(shapes, c, feature):
+        return False
     at = shapes.pieces[c].vertex + start_of(highest)
     seam = shapes.seams[at]
-    if highest == 3 or highest == 5 or highest == 6:
+    if feature >= 4:
         return not rises(shapes, seam.side, seam.n_sides, at, c, nx, ny, nz)
     return not rises(shapes, seam.corner, seam.n_corners, at, c, nx, ny, nz)
+
+
+@subroutine
+def is_flat_at(shapes: Shapes, c: int, feature: int) -> bool:
+    """Whether the surface continues flat at a corner (1 + k) or a side (4 + k) of triangle c."""
+    n = shapes.faces[shapes.pieces[c].face]
+    if feature < 4:
+        return is_flat_around(shapes, c, feature - 1, n.x, n.y, n.z)
+    return is_flat_beyond(shapes, c, feature - 4, n.x, n.y, n.z)
 
 
 @subroutine
@@ -145,7 +162,7 @@ def is_level(
     for k in range(first, first + count):
         w, p = shapes.vertices[shapes.neighbours[k].vertex], shapes.centres[shapes.neighbours[k].piece]
         x, y, z = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
-        if abs(nx * x + ny * y + nz * z) > RISE * np.sqrt(x * x + y * y + z * z):
+        if abs(nx * x + ny * y + nz * z) > LEVEL * np.sqrt(x * x + y * y + z * z):
             return False
     return True
 

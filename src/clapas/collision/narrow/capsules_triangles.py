@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.contact_table import Meeting
-from clapas.collision.meshes import can_push, highest_of
+from clapas.collision.meshes import can_push, highest_of, is_flat_at
 from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials
 from clapas.collision.narrow.axis_filters import MeshAxes
 from clapas.collision.narrow.gjk import Simplex, furthest
@@ -111,8 +111,8 @@ def axis_of_mesh(
 ) -> Axis:
     """The axis between nearest points, corrected where that of a triangle is on a seam of its mesh.
 
-    If the surface rises beyond the seam, the separation is measured along the normal of the triangle; if it
-    does not, and another triangle has the contact at the seam, the separation is infinite.
+    If the surface rises beyond the seam, or continues flat, the separation is measured along the normal of the
+    triangle; if it does not, and another triangle has the contact at the seam, the separation is infinite.
     """
     c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
     x, y, z = sign * axis.x, sign * axis.y, sign * axis.z
@@ -122,9 +122,10 @@ def axis_of_mesh(
     for k in range(n_points):
         used |= 1 << ((simplex.points[k].a if is_first else simplex.points[k].b) - first)
     feature = (0, 1, 2, 4, 3, 6, 5, 0)[used]  # corners 1 to 3, sides 4 to 6
-    if feature == 0 or owns_contact_at(shapes, c, feature, x, y, z):
+    is_flat = feature > 0 and is_flat_at(shapes, c, feature)
+    if feature == 0 or (not is_flat and owns_contact_at(shapes, c, feature, x, y, z)):
         return axis
-    if can_push(shapes, c, x, y, z):
+    if not is_flat and can_push(shapes, c, x, y, z):
         return Axis(np.inf, axis.x, axis.y, axis.z, POINTS, -1, -1)
     tx, ty, tz = sign * meeting.x, sign * meeting.y, sign * meeting.z
     n, face = shapes.faces[shapes.pieces[c].face], 0

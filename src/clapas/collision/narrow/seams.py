@@ -3,16 +3,19 @@
 A single triangle does not show whether the surface bends down beyond its side or continues flat. Four rules give
 a mesh the contacts of the solid that it bounds:
 
-* *One direction over a ridge.* Let the surface bend down from triangle T to T', with normal n'. The two are faces
-  of a wedge, and a convex body B is separated from a wedge along the direction of least depth. If B is deeper along the axis n
-  that is best for T than along n', s(n) < s(n') = min_B n'·x − max_T' n'·x, the contact is that of T'.
+* *One direction over a ridge.* Let T be behind the plane of a triangle T' that it shares a corner or a side with, and let the
+  convex body B come from the front of T', with normal n'. B is no deeper than −s(n') under that plane, s(n') = min_B n'·x − max_T' n'·x,
+  so it overlaps T only so near to what the two share. If B is deeper along the axis n that is best for T, s(n) < s(n'), the contact
+  is that of T'. n may point to either side of T: where the faces of B are tilted towards T', no axis across the ridge is
+  allowed, and the best of T alone is its own normal, even the inner one if the centre of B is behind T.
 * *One direction at a tip.* At a corner v where all the triangles around are below, B may be separated along every
   direction of the normal cone of v. The faces of this cone are normal to the ridges from v, and T has only two of them. If B is less
   deep along an axis across one of the others and an edge of B, this is the axis for T too.
 * *One face along a direction.* Where T is highest along n at a corner or a side only, so are its neighbours there. The
   one most aligned with n has the points, as it would among the faces of a solid.
 * *No points on flat seams.* Where the surface continues flat beyond a side, the intersection of T and a face of B
-  continues in the neighbour: points on that side are interior, and left out.
+  continues in the neighbour: points on that side are interior, and left out. So that the neighbour has the rest, triangles
+  with a flat seam between them push along their own normals only, and each keeps its contact.
 
 So a box has the same contacts on a mesh as on a plane, or as on the box whose surface the mesh is.
 """
@@ -29,8 +32,13 @@ from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: directions as good as each other
+# Sine below which a bend is no ridge. The depth over it may be longer than a triangle, so that the neighbour has no part in the
+# contact; and nothing is wrong with that of the triangle: its points are over it, its normal differs by less than this.
+BEND = 1e-3
 LOOK = 1e-9  # cosine by which a face is more aligned with a direction than another
 UPRIGHT = 1e-3  # square of the sine between an axis and a direction: below it, by the cross product
+SKEW = 1e-6  # sine between edges that are not parallel
+SAME = 1e-6  # of the length: ridges that differ by less are the same
 AT_CORNER = 1e-7  # of the size: a crossing this near the end of an edge is that end
 
 
@@ -66,60 +74,45 @@ def belongs_to_neighbour(shapes: Shapes, meeting: Meeting, axis: Axis, is_first:
     nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
     tie = TIE * min(shapes.pieces[c].bound, shapes.pieces[other].bound)
     highest = highest_of(shapes, c, nx, ny, nz)
-    if highest == 7:
-        for k in range(3):
-            seam = shapes.seams[shapes.pieces[c].vertex + k]
-            if seam.n_sides > 1 and is_better_beyond(
-                shapes, meeting, is_first, k, seam.side, seam.n_sides, nx, ny, nz, axis.s + tie
-            ):
-                return True
+    # In a tie, an axis along the normal of the triangle stays, one across a corner or a side is left to the neighbour.
+    to_beat = axis.s + tie if highest == 7 else axis.s - tie
+    for k in range(3):
+        if is_better_beyond(shapes, meeting, is_first, k, to_beat):
+            return True
+    if highest == 7 or axis.kind == POINTS:
         return False
-    k = start_of(highest)
-    seam = shapes.seams[shapes.pieces[c].vertex + k]
+    seam = shapes.seams[shapes.pieces[c].vertex + start_of(highest)]
     first, count = seam.corner, seam.n_corners
     if highest == 3 or highest == 5 or highest == 6:
         first, count = seam.side, seam.n_sides
-    if is_better_beyond(shapes, meeting, is_first, k, first, count, nx, ny, nz, axis.s - tie):
-        return True
-    return axis.kind != POINTS and is_neighbour_more_aligned(shapes, c, first, count, nx, ny, nz)
+    return is_neighbour_more_aligned(shapes, c, first, count, nx, ny, nz)
 
 
 @subroutine
-def is_better_beyond(
-    shapes: Shapes,
-    meeting: Meeting,
-    is_first: bool,
-    k: int,
-    first: int,
-    count: int,
-    nx: float,
-    ny: float,
-    nz: float,
-    to_beat: float,
-) -> bool:
-    """Whether the separation along the normal of a neighbour, where the surface bends down, exceeds ``to_beat``.
+def is_better_beyond(shapes: Shapes, meeting: Meeting, is_first: bool, k: int, to_beat: float) -> bool:
+    """Whether the separation along the normal of a neighbour at corner k of the triangle exceeds ``to_beat``.
 
-    The neighbours are ``count`` rows from ``first`` on, those at corner k of the triangle.
+    Only neighbours across a ridge count, with the triangle behind them and the centre of the body in front.
     """
     c, other, sign = (meeting.i, meeting.j, 1.0) if is_first else (meeting.j, meeting.i, -1.0)
-    v, o = shapes.vertices[shapes.pieces[c].vertex + k], shapes.centres[c]
+    first = shapes.pieces[c].vertex
+    seam, v, bound = shapes.seams[first + k], shapes.vertices[first + k], shapes.pieces[c].bound
+    u, w = shapes.vertices[first + (k + 1) % 3], shapes.vertices[first + (k + 2) % 3]
+    n = shapes.faces[shapes.pieces[c].face]
     bx, by, bz = sign * meeting.x - v.x, sign * meeting.y - v.y, sign * meeting.z - v.z
-    for row in range(first, first + count):
-        piece, w = shapes.neighbours[row].piece, shapes.vertices[shapes.neighbours[row].vertex]
-        if piece == c:
+    # Each triangle around the corner is there twice, for its corner after this one and for the one before.
+    for row in range(seam.corner, seam.corner + seam.n_corners // 2):
+        m = shapes.faces[shapes.pieces[shapes.neighbours[row].piece].face]
+        if abs(m.x * n.x + m.y * n.y + m.z * n.z) > 1.0 - 0.5 * BEND * BEND:
             continue
-        p, m = shapes.centres[piece], shapes.faces[shapes.pieces[piece].face]
-        x, y, z = w.x + p.x - v.x - o.x, w.y + p.y - v.y - o.y, w.z + p.z - v.z - o.z
-        if nx * x + ny * y + nz * z > RISE * np.sqrt(x * x + y * y + z * z):
-            continue
-        # The side of the neighbour from which the triangle is behind; for a flat one, that of n.
-        behind = -(m.x * v.x + m.y * v.y + m.z * v.z)
-        if abs(behind) <= RISE * shapes.pieces[c].bound:
-            behind = -(m.x * nx + m.y * ny + m.z * nz)
-        side = 1.0 if behind <= 0.0 else -1.0
+        height = m.x * bx + m.y * by + m.z * bz
+        side = 1.0 if height > 0.0 else -1.0
         mx, my, mz = side * m.x, side * m.y, side * m.z
-        s = mx * bx + my * by + mz * bz - reach_along(shapes, other, -mx, -my, -mz)
-        if s > to_beat:
+        over_u = mx * (u.x - v.x) + my * (u.y - v.y) + mz * (u.z - v.z)
+        over_w = mx * (w.x - v.x) + my * (w.y - v.y) + mz * (w.z - v.z)
+        if max(over_u, over_w) <= RISE * bound and (
+            abs(height) - reach_along(shapes, other, -mx, -my, -mz) > to_beat
+        ):
             return True
     return False
 
@@ -169,7 +162,7 @@ def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool)
                 fx, fy, fz = end.x - q.x, end.y - q.y, end.z - q.z
                 x, y, z = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
                 size = np.sqrt(x * x + y * y + z * z)
-                if size <= RISE * length * np.sqrt(fx * fx + fy * fy + fz * fz):
+                if size <= SKEW * length * np.sqrt(fx * fx + fy * fy + fz * fz):
                     continue
                 scale = (1.0 if x * nx + y * ny + z * nz >= 0.0 else -1.0) / size
                 x, y, z = scale * x, scale * y, scale * z
@@ -188,7 +181,7 @@ def axis_over_tips(shapes: Shapes, meeting: Meeting, axis: Axis, is_first: bool)
 def is_along_side(shapes: Shapes, c: int, k: int, ex: float, ey: float, ez: float) -> bool:
     """Whether the ridge of a neighbour from corner k of triangle c along e is a side of c."""
     first = shapes.pieces[c].vertex
-    v, near = shapes.vertices[first + k], RISE * (abs(ex) + abs(ey) + abs(ez))
+    v, near = shapes.vertices[first + k], SAME * (abs(ex) + abs(ey) + abs(ez))
     for turn in range(1, 3):
         w = shapes.vertices[first + (k + turn) % 3]
         if abs(w.x - v.x - ex) + abs(w.y - v.y - ey) + abs(w.z - v.z - ez) <= near:
