@@ -30,6 +30,7 @@ from clapas.typing import Array, Indices
 
 STRIDE = 1024  # contacts summed together, whatever the number of threads: sums do not depend on it
 ROW = 8  # v, ω, 1/m, 1/J
+MOST_KEPT = 300_000  # contacts: beyond, memory is scarcer than time
 
 
 class SphereBlocks(BodyBlocks):
@@ -214,6 +215,8 @@ class SphereBlocks(BodyBlocks):
 
     def _under(self, r: Array) -> Array:
         """The rows of the bodies under the impulses r, kept for whoever asks next."""
+        if len(r) > MOST_KEPT:
+            return self.moved(r)
         if self._last is None or not are_equal(self._last[0], r):
             self.__dict__["_last"] = r.copy(), self.moved(r)
         assert self._last is not None
