@@ -33,6 +33,7 @@ from clapas.statics.trusses import (
     least_prestress,
     length_sensitivity,
     level_for_stiffness,
+    load_forces,
     prestress_level,
     settle,
     solve_cables,
@@ -339,6 +340,63 @@ def test_the_least_prestress_is_tight_balanced_and_cheaper() -> None:
     assert np.abs(least) @ truss.lengths < np.abs(scaled) @ truss.lengths
     grouped = least_prestress(truss, ["down"], margin=10.0, classes=truss.group)
     assert len(np.unique(grouped.round(3))) <= 4
+
+
+def straight_wires(load: tuple[float, float]) -> Truss:
+    """Two wires of 1 m in line, of equal stiffness and 100 N; the middle node may move across them."""
+    wire = Group(
+        name="wire",
+        kind="cable",
+        material=Material(young=1e9, yield_stress=1e12),
+        section=Section(area=1e-4),
+    )
+    return Truss(
+        nodes=[[-1, 0], [0, 0], [1, 0]],
+        members=[[0, 1], [1, 2]],
+        groups=[wire],
+        group=[0, 0],
+        is_blocked=[[1, 1], [0, 0], [1, 1]],
+        cases={"load": [[0, 0], load, [0, 0]]},
+        prestress=[100.0, 100.0],
+    )
+
+
+def test_a_mechanism_without_load_does_not_hinder_the_design_of_prestress() -> None:
+    """60 N along the wires: 30 N more in one, 30 N less in the other, whatever moves across."""
+    truss = straight_wires((60.0, 0.0))
+    np.testing.assert_allclose(load_forces(truss, "load"), [30.0, -30.0], rtol=1e-12)
+    assert prestress_level(truss, ["load"]) == pytest.approx(0.3, rel=1e-12)
+    assert prestress_level(truss, ["load"], model="large") == pytest.approx(0.3, rel=1e-3)
+    np.testing.assert_allclose(least_prestress(truss, ["load"], margin=5.0), [35.0, 35.0], rtol=1e-9)
+    np.testing.assert_array_equal(load_forces(straight_wires((0.0, 0.0)), "load"), 0.0)
+
+
+@pytest.mark.parametrize("load", [(0.0, -60.0), (60.0, -60.0), (60.0, -1e-5)])
+def test_a_load_on_a_mechanism_is_refused_with_its_motion_and_a_way_out(load: tuple[float, float]) -> None:
+    truss = straight_wires(load)
+    expected = [[0.0, 0.0], [0.0, -1.0], [0.0, 0.0]]
+    with pytest.raises(
+        Unstable, match=r"'load' acts on a mechanism .* at node 1.*LargeDisplacements"
+    ) as caught:
+        load_forces(truss, "load")
+    np.testing.assert_allclose(caught.value.mechanism, expected, atol=1e-8)
+    for design in (prestress_level, least_prestress):
+        with pytest.raises(Unstable, match=r"prestress_level\(\.\.\., model='large'\)"):
+            design(truss, ["load"])
+    level = prestress_level(truss, ["load"], model="large", accuracy=1e-3)  # the way out
+    state = LargeDisplacements().solve(truss.with_(prestress=1.01 * level * truss.prestress), "load")
+    assert state.slack_share == 0.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_load_forces_of_free_structures_balance_any_load_that_moves_no_mechanism(seed: int) -> None:
+    """Loads Bᵀt of random forces t on modules that float, with mechanisms and rigid motions."""
+    truss = prism(3 + seed % 4)
+    forces = np.random.default_rng(seed).normal(size=truss.n_members)
+    load = truss.displacements(truss.B.T @ forces)
+    found = load_forces(truss.with_(cases={"load": load}), "load")
+    np.testing.assert_allclose(truss.B.T @ found, truss.B.T @ forces, atol=1e-7 * np.abs(forces).max())
 
 
 def test_the_level_for_a_stiffness() -> None:

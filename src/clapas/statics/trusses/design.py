@@ -18,7 +18,6 @@ import numpy.typing as npt
 from scipy import linalg, optimize, sparse
 
 from clapas.bodies.trusses.assembly import Assembly
-from clapas.bodies.trusses.kinematics import kinematics
 from clapas.bodies.trusses.prestress import spread_classes
 from clapas.bodies.trusses.stability import Unstable, stability
 from clapas.bodies.trusses.structure import Truss
@@ -29,26 +28,61 @@ from clapas.statics.trusses.large import LargeDisplacements
 from clapas.typing import Array
 
 LARGEST = 4000  # members for which a full matrix of sensitivities is made
+SHIFTS = (0.0, 1e-10)  # of K, relative to its largest stiffness: none first, then one that holds mechanisms
+LOADED = 1e-8  # part of a load on mechanisms, relative to the load, up to which it is rounding
+NONE = 1e-6  # level of prestress that counts as none where bisection tends to zero
+EXACT = 1e-14  # residual, relative to the load, at which refinement ends
+SLOWEST = 0.9  # ratio of residuals above which refinement has ended
 
 
 def load_forces(truss: Truss, case: str) -> Array:
-    """Forces t_F (m,) that a load case adds while every cable is tight (N), in small displacements."""
-    K = Assembly(truss).material().tocsr()
-    try:
-        U = factorise(K).solve(truss.load(case))
-    except ProblemError:
-        kernel = kinematics(truss)
-        motion = (
-            truss.displacements(kernel.mechanisms[:, 0]) if kernel.mechanisms.shape[1] else truss.nodes * 0.0
-        )
-        raise Unstable(
-            "the structure has mechanisms: in small displacements a load on one has no answer. Use the "
-            "level of prestress by large displacements (prestress_level(..., model='large')), or add "
-            "members",
-            truss,
-            motion,
-        ) from None
-    return np.asarray(truss.stiffness * (truss.B @ U))
+    """Forces t_F (m,) that a load case adds while every cable is tight (N), in small displacements.
+
+    A structure with mechanisms has an answer too, as long as the load does no work on them.
+
+    Raises
+    ------
+    Unstable
+        The load has a part on a mechanism, which is in ``error.mechanism``.
+    """
+    return _load_forces(truss, case, "take LargeDisplacements().solve(...)")
+
+
+def _load_forces(truss: Truss, case: str, way_out: str) -> Array:
+    """The same; ``way_out`` says in the message what the caller offers for a load on a mechanism.
+
+    Where K is singular, U is sought with K + shift and refined. Refinement removes what K resists; what is
+    left of F is its part on the mechanisms.
+    """
+    F, K, transposed = truss.load(case), Assembly(truss).material().tocsr(), truss.B.T.tocsr()
+    size = float(np.linalg.norm(F))
+    if not size > 0.0:
+        return np.zeros(truss.n_members)
+    unit = float(truss.stiffness.max()) * sparse.eye_array(K.shape[0], format="csr")
+    left = F
+    for shift in SHIFTS:
+        try:
+            factor = factorise((K + shift * unit).tocsr() if shift else K)
+        except ProblemError:
+            continue
+        U, left, before = np.zeros_like(F), F, np.inf
+        while EXACT * size < np.linalg.norm(left) < SLOWEST * before:
+            before = float(np.linalg.norm(left))
+            U = U + factor.solve(left)
+            t = np.asarray(truss.stiffness * (truss.B @ U))
+            left = F - transposed @ t
+        if np.linalg.norm(left) <= LOADED * size:
+            return t
+    motion = truss.displacements(left / np.abs(left).max())
+    node = truss.label(int(np.argmax(np.abs(motion).max(axis=1))))
+    share = float(np.linalg.norm(left)) / size
+    raise Unstable(
+        f"load case {case!r} acts on a mechanism ({share:.2g} of it, at node {node} most): nothing resists "
+        "it in small displacements, whatever the prestress. For large ones, "
+        f"{way_out}; or add members. error.mechanism holds the motion",
+        truss,
+        motion,
+    )
 
 
 def prestress_level(
@@ -95,7 +129,8 @@ def prestress_level(
             "them tight: take a pattern with tension in all cables (feasible_self_stress), or make them bars"
         )
     if model == "small":
-        added = np.stack([load_forces(truss, case)[cable] for case in names]).min(axis=0)
+        way_out = "take prestress_level(..., model='large')"
+        added = np.stack([_load_forces(truss, case, way_out)[cable] for case in names]).min(axis=0)
         return max(0.0, float(((margin - added) / truss.prestress[cable]).max()))
     if model != "large":
         raise ProblemError(f"model must be 'small' or 'large', got {model!r}")
@@ -116,7 +151,7 @@ def prestress_level(
                 "no level up to a million times the given prestress keeps all cables tight: change the "
                 "pattern"
             )
-    while high - low > accuracy * high:
+    while high - low > accuracy * max(high, NONE):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
@@ -150,8 +185,9 @@ def least_prestress(
     spread = spread_classes(truss, classes)
     size = spread.shape[1]
     cables = np.flatnonzero(truss.is_cable)
+    way_out = "scale the prestress that the structure has by prestress_level(..., model='large')"
     added = (
-        np.stack([load_forces(truss, case)[cables] for case in names]).min(axis=0)
+        np.stack([_load_forces(truss, case, way_out)[cables] for case in names]).min(axis=0)
         if names
         else np.zeros(len(cables))
     )
