@@ -25,6 +25,7 @@ from clapas.multiscale.latin import MicroMacroLATIN
 from clapas.multiscale.laws import Springs
 from clapas.multiscale.problem import LinkProblem
 from clapas.multiscale.substructured import Substructured
+from clapas.status import Status
 from clapas.typing import Array
 
 
@@ -35,6 +36,7 @@ class SubstructuredStep:
     iterations: int
     indicator: float
     residual: float
+    status: Status
     kinetic: float
     strain: float
     work: float
@@ -54,7 +56,7 @@ class SubstructuredMotion:
     method : MicroMacroLATIN, optional
         Settings; directions are those of statics times h by default.
     tol : float
-        Indicator at which a step ends.
+        Largest force left at a free displacement at which a step ends, relative to the largest of forces.
     max_iterations : int
         Iterations of a step at most.
     warm : bool
@@ -117,17 +119,24 @@ class SubstructuredMotion:
             if not self.warm:
                 part.reset()
         whole.load(F)
-        history = whole.run(self.max_iterations, indicator=self.tol)
-        V, free = np.where(truss.is_blocked.ravel(), 0.0, whole.U), truss.free
-        t = law.forces(truss.full_B @ V)
-        left = (self.mass / h * V + truss.full_B.T @ t - F)[free]
-        scale = max(np.abs(t).max(initial=0.0), np.abs(F[free]).max(initial=0.0)) or 1.0
+        free, transposed = truss.free, truss.full_B.T.tocsr()
+
+        def residual() -> float:
+            V = np.where(truss.is_blocked.ravel(), 0.0, whole.U)
+            t = law.forces(truss.full_B @ V)
+            left = (self.mass / h * V + transposed @ t - F)[free]
+            scale = max(np.abs(t).max(initial=0.0), np.abs(F[free]).max(initial=0.0)) or 1.0
+            return float(np.abs(left).max(initial=0.0) / scale)
+
+        end = whole.converge(self.max_iterations, self.tol, residual)
+        V = np.where(truss.is_blocked.ravel(), 0.0, whole.U)
         work = h * float(loads.ravel() @ V)
         self.U, self.V = self.U + h * V, V
         return SubstructuredStep(
-            iterations=len(history.indicator),
-            indicator=float(history.indicator[-1]),
-            residual=float(np.abs(left).max(initial=0.0) / scale),
+            iterations=len(end.history.indicator),
+            indicator=float(end.history.indicator[-1]),
+            residual=end.residual,
+            status=end.status,
             kinetic=self.kinetic,
             strain=self.strain,
             work=work,

@@ -19,6 +19,7 @@ from clapas.multiscale.cutting import Cut
 from clapas.multiscale.problem import LinkProblem
 from clapas.multiscale.run import MatrixStore, Run
 from clapas.multiscale.team import Share, Team, cut, of_processes, of_ranks, one_by_one, pool
+from clapas.status import Status
 from clapas.typing import Array
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ ADAPT_AT = (4, 8, 16, 32)  # iterations after which directions may be adapted
 BALANCE_AT = (4, 8)  # iterations after which d may be adapted too; later it would drift
 SOFTENED = 0.3  # direction of links without stiffness (slack cables), relative to tight ones
 ROUNDING = 1e-10  # size of a state, relative to the forces at rest, below which it counts as zero
+STALLED = 1e-15  # indicator below which the stages differ by rounding only
+AT_LEAST = 50  # iterations between two measures of the residual, unless the indicator asks for one
+SHARPEST = 1e-3  # least factor from one indicator asked for to the next
 UNBALANCED = 2.0  # ratio of the two jumps at interfaces from which a direction is changed
 
 
@@ -59,6 +63,15 @@ class History:
         """
         below = np.flatnonzero(self.error < goal)
         return int(below[0]) + 1 if len(below) else None
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """End of :meth:`Substructured.converge`: measures of the iterations, residual of the answer, status."""
+
+    history: History
+    residual: float
+    status: Status
 
 
 @dataclass(frozen=True)
@@ -262,6 +275,52 @@ class Substructured:
                     self._adapt()
                 self.local_stage(crew)
         return History(self.U, np.array(etas), np.array(errors))
+
+    def converge(
+        self,
+        iterations: int,
+        tol: float,
+        residual: Callable[[], float],
+        watch: Callable[[Substructured], bool | None] | None = None,
+    ) -> Convergence:
+        """Iterate until the residual of the assembled answer is at most ``tol``.
+
+        The indicator compares two stages of an iteration. It is small too where each iteration changes
+        little, far from the answer: it only says when it is worth measuring the residual, which is
+        measured besides whenever the iterations have grown by half.
+
+        Parameters
+        ----------
+        iterations : int
+            Largest number of iterations.
+        tol : float
+            Largest residual accepted.
+        residual : callable
+            Residual of the whole problem at the present values.
+        watch : callable, optional
+            Called after each linear stage, as in :meth:`run`; without effect on the end.
+        """
+        etas: list[Array] = []
+        goal, done = tol, 0
+        while True:
+            count = min(iterations - done, max(AT_LEAST, done // 2))
+            history = self.run(count, indicator=goal, watch=watch)
+            etas.append(history.indicator)
+            done += len(history.indicator)
+            left, eta = residual(), float(history.indicator[-1])
+            if left <= tol:
+                status = Status.SOLVED
+            elif not math.isfinite(left):
+                status = Status.NUMERICAL_ERROR
+            elif done >= iterations:
+                status = Status.MAX_ITERATIONS
+            elif eta <= STALLED:
+                status = Status.STALLED
+            else:
+                if eta < goal:
+                    goal = 0.5 * eta * max(tol / left, SHARPEST)
+                continue
+            return Convergence(History(history.U, np.concatenate(etas), history.error), left, status)
 
     def redirect(self, links: list[Array], factor: float) -> None:
         """Change search directions between a linear and a local stage; factorises all again.

@@ -42,6 +42,21 @@ def test_energy_is_the_work_less_what_the_scheme_dissipates() -> None:
     assert 0.9 * work < step.kinetic + step.strain <= work * (1.0 + 1e-3)
 
 
+@pytest.mark.parametrize("h", [1e-3, 1e-2, 1e-1])
+def test_steps_end_by_the_balance_of_the_whole_truss(h: float) -> None:
+    """Where the indicator ended them, up to eight times ``tol`` was left."""
+    truss = grid(8, load=1000.0)
+    motion = SubstructuredMotion(truss, module_blocks(truss, 8, 2), h=h)
+    for i in range(4):
+        step = motion.step(truss.cases["down"] * (i + 1) / 4)
+        assert step.status.is_solved
+        assert step.residual <= motion.tol
+    motion.max_iterations = 2
+    step = motion.step(-truss.cases["down"])
+    assert step.iterations == 2
+    assert not step.status.is_solved
+
+
 @pytest.mark.parametrize(("h", "count"), [(1e-3, 37), (1e-2, 13)])
 def test_iterations_of_the_step_after_a_release(h: float, count: int) -> None:
     history = _release(grid(8, load=160.0), h, 3.92e6, macro=True)

@@ -21,6 +21,7 @@ from clapas.statics.trusses.substructured import (
     link_problem,
     module_blocks,
 )
+from clapas.status import Status
 from clapas.typing import Array
 
 THESIS = 3.92e6  # N/m
@@ -287,3 +288,39 @@ def test_bad_input() -> None:
         problem.with_(law=Springs(np.ones(1), np.ones(1), np.ones(1, dtype=bool)))
     with pytest.raises(ProblemError, match="one entry per column"):
         problem.with_(F=np.zeros(3))
+
+
+def chain() -> Substructured:
+    """Two springs in series that carry 3 N: the shared node moves by 1 m."""
+    law = Springs(np.array([1.0, 2.0]), np.zeros(2), np.zeros(2, dtype=bool))
+    problem = LinkProblem(
+        B=sparse.csr_array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]),
+        law=law,
+        dofs_per_node=1,
+        F=np.array([0.0, 3.0, 0.0]),
+        is_blocked=np.array([True, False, True]),
+    )
+    return MicroMacroLATIN(direction=1.0, macro=False, weak="micro").prepare(problem, [0, 1])
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-12])
+def test_the_residual_decides_when_iterations_end(tol: float) -> None:
+    whole = chain()
+    end = whole.converge(1000, tol, lambda: 100.0 * abs(float(whole.U[1]) - 1.0))
+    assert end.status is Status.SOLVED
+    assert end.residual == 100.0 * abs(float(whole.U[1]) - 1.0) <= tol
+    assert len(end.history.indicator) == whole.iterations < 200
+
+
+@pytest.mark.parametrize(
+    ("count", "residual", "status"),
+    [
+        (20, 1.0, Status.MAX_ITERATIONS),
+        (1000, 1.0, Status.STALLED),
+        (1000, np.nan, Status.NUMERICAL_ERROR),
+    ],
+)
+def test_an_indicator_of_zero_is_not_a_solution(count: int, residual: float, status: Status) -> None:
+    end = chain().converge(count, 1e-3, lambda: residual)
+    assert end.status is status
+    assert len(end.history.indicator) <= count

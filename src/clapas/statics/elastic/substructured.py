@@ -17,7 +17,10 @@ References: Ladevèze, Nouy 2003; Champaney, Cognard, Ladevèze 1999 (contact wi
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +38,9 @@ from clapas.statics.settings import check_loop
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
+ACROSS = 0.01  # of all forces: least scale of those along one axis
+SCALED_AT = (10, 20, 40, 80, 160)  # iterations after which the direction of contacts may change
+UNEVEN = 10.0  # ratio of the two parts of the residual from which it does
 RIGID = 1e-10  # relative eigenvalues of an element below which a mode is a rigid motion
 
 
@@ -147,6 +153,43 @@ def solid_problem(stage: ElasticContact, state: State | None = None) -> tuple[Li
     return problem, imposed
 
 
+def assembled_residual(
+    problem: LinkProblem, K: sparse.csr_array, imposed: Array, u: Array, r: Array
+) -> tuple[float, float]:
+    """Balance and law of contact of a whole solid: two residuals of u (n_dof,) and r (n, d), without unit.
+
+    * Balance: forces f + Hᵀ r − K u, summed without their signs along each axis, relative to the sum of
+      loads, contact forces or reactions of supports along it (to :data:`ACROSS` of all where it has less).
+    * Law of contact: |r/R − P(r/R − u/L)| with the projection P of augmented forces, R the largest contact
+      force and L the largest displacement: forces count relative to R, gaps and slips relative to L.
+
+    Sums bound resultants and what errors of many nodes add up to in a slender solid; the largest force at a
+    node does not.
+    """
+    law, d = problem.law, problem.dofs_per_node
+    assert isinstance(law, SolidContact)
+    contacts, B = law.contacts, problem.B[law.contact_rows]
+    pushed = B.T @ r.ravel()
+    load = problem.F + K @ imposed
+    left = load + pushed - K @ u
+    held = problem.is_blocked
+    parts = (np.where(held, 0.0, load), pushed, np.where(held, left, 0.0))
+    applied = np.max([np.abs(part).reshape(-1, d).sum(axis=0) for part in parts], axis=0)
+    applied = np.maximum(applied, ACROSS * applied.sum())
+    unbalanced = np.abs(np.where(held, 0.0, left)).reshape(-1, d).sum(axis=0)
+    balance = float((unbalanced / np.where(applied > 0.0, applied, 1.0)).max())
+    if not len(r):
+        return balance, 0.0
+    moved = (B @ (u - imposed)).reshape(r.shape) + contacts.w
+    force = float(np.abs(r).max()) or 1.0
+    trial = r / force - moved / (float(np.abs(u).max()) or 1.0)
+    normal = np.maximum(trial[:, 0], 0.0)
+    size = np.linalg.norm(trial[:, 1:], axis=1)
+    shrink = np.minimum(1.0, contacts.mu * normal / np.where(size > 0.0, size, 1.0))
+    projected = np.column_stack((normal, shrink[:, None] * trial[:, 1:]))
+    return balance, float(np.abs(r / force - projected).max())
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubstructuredContact:
     """A solid in contact, cut into substructures.
@@ -156,9 +199,12 @@ class SubstructuredContact:
     method : MicroMacroLATIN
         Settings of the iterations.
     contact_direction : float
-        Search direction of contacts, relative to the stiffness of their nodes; its value hardly matters.
+        Search direction of contacts at the start, relative to the stiffness of their nodes. It is changed in
+        the first iterations where balance and law converge unevenly (not with processes or ranks, which
+        hold their substructures): a slender bar needs a thousandth.
     tol : float
-        Indicator η at which the iterations end: distance between the two stages, relative to their size.
+        Largest residual of the assembled answer: balance of the whole solid and law of contact, see
+        :func:`assembled_residual`.
     max_iterations : int
         Iterations at most.
 
@@ -214,16 +260,49 @@ class SubstructuredContact:
         if labels.shape == (stage.solid.d,) and problem.n_links != stage.solid.d:
             labels = boxes(problem, [int(count) for count in labels])
         whole = self.method.prepare(problem, labels)
-        history = whole.run(self.max_iterations, indicator=self.tol)
-        solved = bool(len(history.indicator)) and history.indicator[-1] < self.tol
-        d, at = stage.solid.d, law.contact_rows
+        answer = partial(_assembled, problem, imposed)
+        K = stage.solid.stiffness
+
+        def measure(whole: Substructured) -> tuple[float, float]:
+            return assembled_residual(problem, K, imposed, *answer(whole))
+
+        watch = None if self.method.is_spread else partial(_scale_direction, measure)
+        end = whole.converge(self.max_iterations, self.tol, lambda: max(measure(whole)), watch)
+        u, r = answer(whole)
         return SubstructuredState(
-            u=np.where(problem.is_blocked, 0.0, history.U) + imposed,
-            r=-whole.t_hat[at].reshape(-1, d),
-            status=Status.SOLVED if solved else Status.MAX_ITERATIONS,
-            history=history,
+            u=u,
+            r=r,
+            status=end.status,
+            residual=end.residual,
+            history=end.history,
             whole=whole,
         )
+
+
+def _assembled(problem: LinkProblem, imposed: Array, whole: Substructured) -> tuple[Array, Array]:
+    """Displacements of the linear stage and contact forces of the local stage, of the whole solid."""
+    assert isinstance(problem.law, SolidContact)
+    r = -whole.t_hat[problem.law.contact_rows].reshape(-1, problem.dofs_per_node)
+    return np.where(problem.is_blocked, 0.0, whole.U) + imposed, r
+
+
+def _scale_direction(measure: Callable[[Substructured], tuple[float, float]], whole: Substructured) -> None:
+    """Change the search direction of contacts where one part of the residual is far above the other.
+
+    A direction that is too stiff leaves forces out of balance while the law holds, one that is too soft the
+    other way round.
+    """
+    if whole.iterations not in SCALED_AT:
+        return
+    balance, law = measure(whole)
+    if not (balance > 0.0 and law > 0.0 and max(balance / law, law / balance) > UNEVEN):
+        return
+    factor = min(max(math.sqrt(law / balance), 0.01), 100.0)
+    links = [part.l.copy() for part in whole.parts]
+    for part, l in zip(whole.parts, links, strict=True):
+        assert isinstance(part.law, SolidContact)
+        l[part.law.contact_rows] *= factor
+    whole.redirect(links, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +316,9 @@ class SubstructuredState:
     r : array (n, d)
         Contact forces along (normal, tangents) (N), from the local stage: they obey Coulomb's law.
     status : Status
-        Whether the indicator reached the tolerance.
+        SOLVED if the residual is at most the tolerance.
+    residual : float
+        Residual of the assembled answer (:func:`assembled_residual`).
     history : History
         Indicator against iterations.
     whole : Substructured
@@ -247,5 +328,19 @@ class SubstructuredState:
     u: Array
     r: Array
     status: Status
+    residual: float
     history: History
     whole: Substructured
+
+    @property
+    def note(self) -> str:
+        """Residual and iterations, and what to do where the tolerance is not reached."""
+        text = (
+            f"{self.status.name}: residual {self.residual:.2e} after {len(self.history.indicator)} iterations"
+        )
+        if self.status.is_solved:
+            return text
+        return (
+            f"{text}. Raise max_iterations, adapt the interfaces (method=MicroMacroLATIN(adapt=True)), cut a "
+            "slender solid across rather than along, or take OneLoopNewton, which factorises the whole"
+        )

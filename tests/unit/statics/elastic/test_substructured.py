@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Support, block
+from clapas.bodies.elastic import Elastic, Obstacle, RigidContact, Support, bar, block
 from clapas.bodies.elastic.solid import Solid
 from clapas.errors import ProblemError, SceneError, SettingsError
 from clapas.geometry.shapes import HalfPlane, Plane
@@ -15,15 +17,16 @@ from clapas.multiscale import MicroMacroLATIN
 from clapas.multiscale.partition import layers
 from clapas.statics.elastic import ElasticContact, OneLoopNewton, SubstructuredContact, solid_problem
 from clapas.statics.elastic.substructured import element_links
+from clapas.status import Status
 
 
-def pressed(cells: int = 6, mu: float = 0.3, **settings: Any) -> ElasticContact:
+def pressed(cells: int = 6, mu: float = 0.3, **changes: Any) -> ElasticContact:
     """A block 2 m × 1 m on a floor, pressed from above and pulled at its right side."""
     solid = Solid(mesh=block((2.0, 1.0), (2 * cells, cells)), material=Elastic(young=1e6, poisson=0.3))
     floor = RigidContact(surface="bottom", obstacle=Obstacle(HalfPlane()), mu=mu)
     load = solid.pressure("top", 1e4) + solid.traction("right", (1e3, -2e3))
-    given = {"supports": [Support("left", "x")], "load": load, "contacts": [floor]} | settings
-    return ElasticContact(solid=solid, **given)
+    arguments = {"supports": [Support("left", "x")], "load": load, "contacts": [floor]} | changes
+    return ElasticContact(solid=solid, **arguments)
 
 
 def energy_error(stage: ElasticContact, u: Any, exact: Any) -> float:
@@ -91,6 +94,82 @@ def test_elements_as_springs_have_the_stiffness_of_the_solid() -> None:
         for dofs, own in zip(part.dofs, blocks, strict=True):
             K[np.ix_(dofs, dofs)] += own
     np.testing.assert_allclose(K, stage.solid.stiffness.toarray(), atol=1e-8 * np.abs(K).max())
+
+
+def pulled_bar(pull: float, pressure: float = 100.0, mu: float = 0.5) -> ElasticContact:
+    """A bar of 1 m × 2 mm on a floor, pressed along its length (Pa) and pulled at one end (N)."""
+    solid = Solid(
+        mesh=bar(1.0, 50, height=0.002), material=Elastic(young=1e6, poisson=0.0), kinematics="plane stress"
+    )
+    floor = RigidContact(surface="bottom", obstacle=Obstacle(HalfPlane()), mu=mu)
+    load = solid.pressure("top", pressure) + solid.traction("right", (pull / 0.002, 0.0))
+    return ElasticContact(solid=solid, load=load, contacts=[floor])
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-4, 1e-6])
+def test_friction_balances_the_pull_on_a_slender_bar(tol: float) -> None:
+    """The indicator is below 1e-4 while friction holds only 17 of 20 N: the residual decides."""
+    stage = pulled_bar(20.0)
+    expected = OneLoopNewton().solve(stage)
+    found = SubstructuredContact(tol=tol, max_iterations=5000).solve(stage, (2, 1))
+    assert found.status.is_solved
+    assert found.residual <= tol
+    assert found.r[:, 1].sum() == pytest.approx(20.0, rel=tol)
+    assert np.abs(found.u - expected.u).max() < 3.0 * tol * np.abs(expected.u).max()
+    assert len(found.history.indicator) < 500
+
+
+def test_a_small_indicator_is_not_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the stiff direction kept, the iterations creep: no SOLVED, and the note says what to do."""
+    monkeypatch.setattr("clapas.statics.elastic.substructured.SCALED_AT", ())
+    found = SubstructuredContact(tol=1e-3, max_iterations=800).solve(pulled_bar(20.0), (2, 1))
+    assert found.history.indicator[-1] < 1e-3
+    assert found.status is Status.MAX_ITERATIONS
+    assert found.residual > 0.1
+    assert found.residual >= abs(found.r[:, 1].sum() - 20.0) / 20.0 * (1.0 - 1e-9)
+    assert "residual" in found.note
+    assert "OneLoopNewton" in found.note
+    softer = SubstructuredContact(tol=1e-3, max_iterations=800, contact_direction=1e-3)
+    assert "OneLoopNewton" not in softer.solve(pulled_bar(20.0), (2, 1)).note
+
+
+def test_a_pull_beyond_friction_is_never_solved() -> None:
+    found = SubstructuredContact(tol=1e-2, max_iterations=500).solve(pulled_bar(60.0), (2, 1))
+    assert not found.status.is_solved
+    assert found.residual > 0.1
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    pull=st.floats(-0.9, 0.9),
+    pressure=st.floats(20.0, 500.0),
+    mu=st.floats(0.1, 0.8),
+    cut=st.integers(1, 4),
+    tol=st.sampled_from([1e-2, 1e-3, 1e-4]),
+)
+def test_solved_means_balance_and_law_under_any_load(
+    pull: float, pressure: float, mu: float, cut: int, tol: float
+) -> None:
+    """Pulls below the friction of the whole bar: resultants and cones, recomputed from the data."""
+    force = pull * mu * pressure
+    stage = pulled_bar(force, pressure, mu)
+    found = SubstructuredContact(tol=tol, max_iterations=2000).solve(stage, (cut, 1))
+    assert (found.residual <= tol) is found.status.is_solved
+    assert found.status.is_solved
+    assert stage.load is not None
+    applied = stage.load.reshape(-1, 2).sum(axis=0)
+    x = max(abs(force), np.abs(found.r[:, 1]).sum(), 0.01 * pressure)
+    assert abs(abs(found.r[:, 1].sum()) - abs(applied[0])) <= 1.1 * tol * x
+    assert abs(found.r[:, 0].sum() + applied[1]) <= 1.1 * tol * pressure
+    assert (np.abs(found.r[:, 1]) <= mu * found.r[:, 0] * (1.0 + 1e-9) + 1e-12).all()
+    expected = OneLoopNewton().solve(stage)
+    assert np.abs(found.u - expected.u).max() <= 30.0 * tol * np.abs(expected.u).max()
+
+
+def test_no_load_is_no_motion() -> None:
+    found = SubstructuredContact().solve(pressed(load=None), (2, 1))
+    assert found.status.is_solved
+    assert not found.u.any()
 
 
 def test_bad_input_is_named() -> None:
