@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+BENCHMARK = re.compile(r"^def main\(\w", re.MULTILINE)  # one that takes arguments; others are parts
 
 
 def bench(
@@ -22,15 +26,23 @@ def bench(
         return
     import sys
     from importlib import import_module
-    from pathlib import Path
 
-    from clapas.errors import SettingsError
+    from clapas.errors import SettingsError, unknown_name
 
     root = Path(__file__).resolve().parents[3]
-    if not (root / "benchmarks" / f"{name}.py").is_file():
+    known = _benchmarks(root / "benchmarks")
+    if not known:
         raise SettingsError(
-            f"no benchmark '{name}' here: benchmarks come with the sources; in a checkout, "
+            "there are no benchmarks here: they come with the sources; in a checkout, "
             f"run 'pip install -e .' and then 'clapas bench {name}'"
         )
+    if name not in known:
+        raise unknown_name("benchmark", name, known)
     sys.path.insert(0, str(root))
     raise typer.Exit(import_module(f"benchmarks.{name}").main(context.args) or 0)
+
+
+def _benchmarks(folder: Path) -> list[str]:
+    """Names of the benchmarks in a folder, without their parts."""
+    files = sorted(folder.glob("*.py"))
+    return [file.stem for file in files if BENCHMARK.search(file.read_text(encoding="utf-8"))]

@@ -69,3 +69,25 @@ def test_options_of_a_benchmark(run: Run, capsys: pytest.CaptureFixture[str]) ->
     assert outcome.code == 0, outcome.err
     assert "usage" in outcome.out.lower()
     assert run("bench", "--help").code == 0
+
+
+def test_an_unknown_benchmark_lists_those_there_are(run: Run) -> None:
+    refused = run("bench", "kernel")
+    assert refused.code == 2
+    assert (
+        "no benchmark is called 'kernel' (did you mean 'kernels'?): expected blocks or collision"
+        in refused.err
+    )
+    assert "pip install" not in refused.err
+    assert "timing" not in refused.err  # a part of benchmarks
+
+
+def test_benchmarks_come_with_the_sources(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "lib" / "clapas" / "cli" / "bench.py"
+    monkeypatch.setattr("clapas.cli.bench.__file__", str(installed))
+    refused = run("bench", "kernels")
+    assert refused.code == 2
+    assert (
+        "there are no benchmarks here: they come with the sources; in a checkout, run 'pip install"
+        in refused.err
+    )
