@@ -43,7 +43,7 @@ class Measured:
     name : str
         Name of the measure.
     value : float
-        The number.
+        The number; NaN where there is nothing to measure, which the note says.
     unit : str
         Its unit; "" for pure numbers.
     error : float or None
@@ -62,6 +62,8 @@ class Measured:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "none"
         if self.error is None:
             return f"{self.value:.4g} {self.unit}".rstrip()
         digits = max(0, 1 - math.floor(math.log10(self.error))) if self.error > 0.0 else 4
@@ -241,8 +243,12 @@ def _coordination(run: Recording, where: Where) -> Measured:
 
 
 def _anisotropy(run: Recording, where: Where) -> Measured:
-    tensor = fabric(instant_of(run, where.time))
-    return Measured("anisotropy", anisotropy(tensor), "", None, "of contact directions", {"fabric": tensor})
+    instant = instant_of(run, where.time)
+    tensor = fabric(instant)
+    more = {"fabric": tensor}
+    if not instant.carrying.any():
+        return Measured("anisotropy", math.nan, "", None, _no_contact(instant), more)
+    return Measured("anisotropy", anisotropy(tensor), "", None, "of contact directions", more)
 
 
 def _stress(run: Recording, where: Where) -> Measured:
@@ -260,16 +266,28 @@ def _force(run: Recording, where: Where) -> Measured:
     normal = instant.normal_force[instant.carrying]
     more = {"largest": float(normal.max(initial=0.0)), "contacts": len(normal)}
     unit = in_dimension("N", instant.d)
-    value = float(normal.mean()) if len(normal) else 0.0
-    return Measured("force", value, unit, None, "mean normal force of the contacts that carry", more)
+    if len(normal) == 0:
+        return Measured("force", math.nan, unit, None, _no_contact(instant), more)
+    note = "mean normal force of the contacts that carry"
+    return Measured("force", float(normal.mean()), unit, None, note, more)
 
 
 def _friction(run: Recording, where: Where) -> Measured:
-    used = mobilised_friction(instant_of(run, where.time))
+    instant = instant_of(run, where.time)
+    used = mobilised_friction(instant)
     used = used[np.isfinite(used)]
-    more = {"sliding": float((used > 0.999).mean()) if len(used) else 0.0}
-    value = float(used.mean()) if len(used) else 0.0
-    return Measured("friction", value, "", None, "mobilised friction, mean over contacts; 1 slides", more)
+    if len(used) == 0:
+        return Measured("friction", math.nan, "", None, _no_contact(instant, "has friction and"))
+    more = {"sliding": float((used > 0.999).mean())}
+    note = "mobilised friction, mean over contacts; 1 slides"
+    return Measured("friction", float(used.mean()), "", None, note, more)
+
+
+def _no_contact(instant: Instant, quality: str = "") -> str:
+    """Why there is no mean over the contacts."""
+    if instant.n_contacts == 0:
+        return f"there are no contacts at t = {instant.time:g} s"
+    return f"no contact {quality} carries a force at t = {instant.time:g} s".replace("  ", " ")
 
 
 def _flow(run: Recording, where: Where) -> Measured:

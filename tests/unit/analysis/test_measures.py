@@ -54,6 +54,27 @@ def test_every_measure_of_a_stack(stack: Path) -> None:
     assert measure(stack, "anisotropy").value > 0.9
 
 
+def test_means_over_no_contacts_are_none(tmp_path: Path) -> None:
+    """Zero would be a measurement; there is nothing to measure."""
+    scene = Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.0)
+    scene.add(Plane(), name="floor")
+    scene.add(Sphere(0.1), (0, 0, 5.0), density=1000, name="ball")
+    path = tmp_path / "apart.h5"
+    simulate(scene, 0.02, 0.01, out=path).close()
+    for name in ("force", "friction", "anisotropy"):
+        found = measure(path, name)
+        assert math.isnan(found.value)
+        assert str(found) == "none"
+        assert found.note == "there are no contacts at t = 0.02 s"
+    assert measure(path, "coordination").value == 0.0  # a mean over grains
+    assert measure(path, "penetration").value == 0.0
+    scene.add(Sphere(0.1), (1, 0, 0.1), density=1000, velocity=(0, 0, -1.0), name="pushed")
+    simulate(scene, 0.01, 0.01, out=path).close()
+    assert measure(path, "force").value > 0.0
+    assert measure(path, "friction").note == "no contact has friction and carries a force at t = 0.01 s"
+
+
 def test_forces_and_a_table_of_contacts(stack: Path) -> None:
     with Recording(stack) as run:
         end = run.frame(-1)

@@ -71,3 +71,12 @@ def test_a_mean_of_iterations_is_of_steps(run: Run) -> None:
     means = [outcome.document["mean_iterations"] for outcome in every]
     assert all(outcome.code == 0 for outcome in every)
     assert means[1] == int(means[1])  # the one step kept; the start is none
+
+
+def test_a_run_without_contacts_has_no_means_over_them(run: Run) -> None:
+    assert run("run", "bouncing-ball", "--duration", 0.02, "--out", "ball.h5", "--quiet").code == 0
+    outcome = run("measure", "ball.h5", "--what", "friction,force")
+    assert outcome.code == 0, outcome.err
+    assert "friction       none                     there are no contacts at t = 0.02 s" in outcome.out
+    document = run("measure", "ball.h5", "--what", "force", "--json").document
+    assert document["measures"][0]["value"] is None
