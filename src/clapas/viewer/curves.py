@@ -59,9 +59,12 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
 
     unknown = [name for name in what if name not in CURVES and not _is_probe(recording, name)]
     if unknown or not what:
+        probes = (
+            f"probes of this run: {', '.join(recording.probes)}" if recording.probes else "this run has none"
+        )
         raise SettingsError(
-            f"no curve is called '{unknown[0] if unknown else ''}': expected some of "
-            f"{', '.join([*CURVES, *(PROBE + probe for probe in recording.probes)])}"
+            f"no curve is called '{unknown[0] if unknown else ''}': expected some of {', '.join(CURVES)}, or "
+            f"{PROBE}NAME for a probe ({probes})"
         )
     figure = Figure(figsize=(7.5, 0.7 + 1.7 * len(what)), layout="constrained")
     rows = figure.subplots(len(what), 1, sharex=True, squeeze=False)[:, 0]
