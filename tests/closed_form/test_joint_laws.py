@@ -89,6 +89,24 @@ def test_a_limit_sends_back_what_its_restitution_says() -> None:
     assert joints["pivot"].value == pytest.approx(0.203 - 0.6 * 0.197, abs=2e-2)
 
 
+@pytest.mark.parametrize(("restitution", "most"), [(0.0, 1e-12), (0.5, 0.03), (1.0, 0.03)])
+def test_a_limit_is_passed_by_less_than_a_step_where_it_bounces(restitution: float, most: float) -> None:
+    """Moreau's rule, as between bodies; without restitution the limit is reached exactly."""
+    scene = Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.0)
+    scene.add(Disk(0.1), (0, 0), mass=1.0, velocity=(3.0, 0.0), name="sledge")
+    scene.join(
+        "slider", "sledge", at=(0, 0), axis=(1, 0), name="rail", limits=(None, 0.5), restitution=restitution
+    )
+    model = compile_scene(scene)
+    state, far = initial_state(model), 0.0
+    for _ in range(30):
+        state = step(model, state, 1e-2).state
+        far = max(far, abs(float(state.position[0, 0])))
+    assert -1e-12 <= far - 0.5 <= most
+    assert abs(state.velocity[0, 0]) == pytest.approx(3.0 * restitution, abs=1e-9)
+
+
 def test_a_bouncing_arm_comes_to_rest_on_its_limit() -> None:
     done, joints = run(arm(limits=(-0.2, None), restitution=0.5), 120, 1e-2)
     assert joints["pivot"].value == pytest.approx(-0.2, abs=2e-2)
