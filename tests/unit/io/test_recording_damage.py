@@ -383,3 +383,69 @@ def test_a_column_declared_wide_beside_one_that_is_written_is_damage(copy: Path)
         file["contacts"].create_dataset("couple", (rows, 1 << 36), "f8", chunks=(1, 1 << 20))
     with pytest.raises(FormatError, match="couple"):
         read_all(copy)
+
+
+LIMITED = """
+import resource, sys
+import clapas.io.recording.writer as writer
+from clapas.cli import main
+writer.FLUSH_SECONDS = float(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(600_000, 0.0), (300_000, 60.0)])
+def test_a_limit_on_file_sizes_is_one_message_and_what_was_flushed_stays(
+    tmp_path: Path, limit: int, seconds: float
+) -> None:
+    """HDF5 must not meet the limit again when the file is closed: it would crash at the exit."""
+    pytest.importorskip("resource", reason="no limits on file sizes here")
+    scene().save(tmp_path / "scene.toml")
+    run = [
+        "run",
+        "scene.toml",
+        "--out",
+        "run.h5",
+        "--duration",
+        "2",
+        "--every",
+        "1",
+        "--dt",
+        "2e-3",
+        "--quiet",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(limit), str(seconds), *run],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    start, _, end = done.stderr.partition("; ")
+    assert start == "clapas: run.h5: cannot be written (File too large)"
+    assert end.count("\n") == 1
+    assert "allow larger files ('ulimit -f' shows the limit)" in end
+    if seconds:  # the first flush is at the end
+        assert end.startswith("nothing was kept; ")
+        assert os.listdir(tmp_path) == ["scene.toml"]
+        return
+    with Recording(tmp_path / "run.h5") as kept:
+        assert f"the {kept.verify()} frames up to" in end
+    assert sorted(os.listdir(tmp_path)) == ["run.h5", "scene.toml"]
+
+
+def test_the_first_cause_of_a_failed_write_is_kept(tmp_path: Path) -> None:
+    """Calls after a failure raise it again; what HDF5 says of closed identifiers is no cause."""
+    writer = RecordingWriter(tmp_path / "run.h5", compile_scene(scene()), dt=DT)
+    with pytest.raises(WriteError, match=r"\(File too large\); nothing was kept"), writer._writing():
+        raise OSError(
+            27, "Can't synchronously write data (file write failed: time = Wed\n, errno = 27, buf = 0x7f)"
+        )
+    with pytest.raises(WriteError, match=r"\(File too large\); nothing was kept"), writer._writing():
+        raise RuntimeError("Unable to synchronously get dataspace (identifier is not of specified type)")
+    with pytest.raises(WriteError, match=r"\(File too large\); nothing was kept"):
+        writer.flush()
+    writer.close()
+    assert os.listdir(tmp_path) == []

@@ -7,17 +7,17 @@ loses at most the frames since the last flush.
 A separate thread writes the recorded steps while the run goes on: compression takes a core for as long as
 several steps do.
 
-When the disk is full, the flushed data stay, the rest is discarded, and the error says so. The HDF5 library
-alone would retry whenever the file is closed and crash at exit.
+When the disk is full or a limit on file sizes is reached, the flushed data stay, the rest is discarded, and
+the error says so. The HDF5 library alone would retry whenever the file is closed and crash at exit.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shlex
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -117,6 +117,7 @@ class RecordingWriter:
         self._pending: list[PendingFrame] = []
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="clapas-writer")
         self._writing_task: Future[None] | None = None
+        self._failed: WriteError | None = None
         self._readings_pending: list[Reading] = []
         self._readings_written = self._readings_covered = (
             0  # rows on disk, and rows covered by the digests of frames
@@ -187,9 +188,12 @@ class RecordingWriter:
         Raises
         ------
         WriteError
-            The disk is full or fails. The file is closed; it holds the data flushed before.
+            The disk is full or fails, or the file would be larger than allowed. The file is closed; it holds
+            the data flushed before.
         """
         self._wait()
+        if self._failed:
+            raise self._failed
         taken = self._take_pending()
         if wait:
             self._write_and_place(*taken)
@@ -199,7 +203,7 @@ class RecordingWriter:
     def close(self) -> None:
         """Flush and close the file. Without any frame an existing file is not replaced."""
         self._wait()
-        if self._file:
+        if self._file and not self._failed:
             if self._pending or self._readings_pending:
                 self._readings_covered = self._readings_written + len(
                     self._readings_pending
@@ -211,7 +215,7 @@ class RecordingWriter:
         """Close the file without flushing, and remove it if it is still temporary."""
         with suppress(WriteError):
             self._wait()
-        if self._file:
+        if self._file and not self._failed:
             with self._writing():
                 self._file.flush()  # a full disk fails here, not in close()
                 self._file.close()
@@ -283,20 +287,22 @@ class RecordingWriter:
         try:
             yield
         except (OSError, RuntimeError) as error:
+            self._failed = self._failed or self._failure(error)  # what follows a failure is no cause
             _close_discarding(self._file)
             self._release()
-            raise self._failure(error) from None
+            raise self._failed from None
 
     def _failure(self, error: BaseException) -> WriteError:
         """The error message: what is on disk and how to continue."""
-        kept = "nothing was kept; make room and start again"
+        remedy = _remedy(error)
+        kept = f"nothing was kept; {remedy} and start again"
         if self._is_in_place:
             kept = (
-                f"the {self._frames_safe} frames up to t = {self._time_safe:g} s are safe in it: make "
-                f"room, then 'clapas resume {shlex.quote(str(self.path))}' goes on"
+                f"the {self._frames_safe} frames up to t = {self._time_safe:g} s are safe in it: {remedy}, "
+                f"then 'clapas resume {shlex.quote(str(self.path))}' goes on"
             )
         elif self.path.exists():
-            kept = "the file that was there is as it was; make room and start again"
+            kept = f"the file that was there is as it was; {remedy} and start again"
         return WriteError(f"{self.path}: cannot be written ({_cause(error)}); {kept}")
 
     def _release(self) -> None:
@@ -457,23 +463,36 @@ def _extend(data: Any, rows: Any) -> None:
 
 
 def _close_discarding(file: Any) -> None:
-    """Close a file on a full disk, discarding what HDF5 has not written.
+    """Close a file that cannot be written, discarding what HDF5 has not written.
 
     The data on disk stay as of the last flush, as after a kill. Closing the file normally would fail, leave
-    it open in the library, and crash at the exit of the process.
+    it open in the library, and crash at the exit of the process. So the library writes the rest to the null
+    device: a temporary file would be full, or under a limit on file sizes, as well.
     """
     if not file:
         return
-    is_linux = hasattr(os, "memfd_create")
-    with os.fdopen(os.memfd_create("clapas"), "r+b") if is_linux else tempfile.TemporaryFile() as nowhere:
+    with open(os.devnull, "r+b") as nowhere:
         os.dup2(nowhere.fileno(), file.id.get_vfd_handle())
         with suppress(OSError, RuntimeError):
             file.close()
 
 
-def _cause(error: BaseException) -> str:
-    """Cause of a failed write, as stated by the system where possible."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+def _error_number(error: BaseException) -> int | None:
+    """The system's number of the error, where HDF5 states it only in the text too."""
+    if isinstance(error, OSError) and error.errno:
+        return error.errno
     number = re.search(r"errno = (\d+)", str(error))
-    return os.strerror(int(number[1])) if number else first_line(error)
+    return int(number[1]) if number else None
+
+
+def _remedy(error: BaseException) -> str:
+    """What to do before the run can go on."""
+    if _error_number(error) == errno.EFBIG:
+        return "allow larger files ('ulimit -f' shows the limit)"
+    return "make room"
+
+
+def _cause(error: BaseException) -> str:
+    """Cause of a failed write, as named by the system where possible."""
+    number = _error_number(error)
+    return os.strerror(number) if number else first_line(error)
