@@ -404,6 +404,17 @@ def test_driven_bodies_that_pull_joints_apart_are_refused() -> None:
         simulate(compile_scene(scene), 0.1, 0.01)
 
 
+def test_bodies_that_go_too_far_in_a_step_are_not_called_driven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clapas.dynamics.joints.projection.ITERATIONS", 0)
+    scene = Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.3)
+    scene.add(Disk(0.1), (1, 0), mass=1.0, velocity=(0, 1.0))
+    scene.join("pin", 0, at=(0, 0), name="bolt")
+    model = compile_scene(scene)
+    with pytest.raises(ProblemError, match=r"'bolt' stays open .*one step .* Take a smaller time step$"):
+        step(model, initial_state(model), 0.1, neighbours=General(model))
+
+
 def test_the_least_motion_is_that_of_full_matrices() -> None:
     for redundant in (False, True):
         scene = Scene(d=2)

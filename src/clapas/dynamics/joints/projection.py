@@ -51,7 +51,8 @@ def onto_joints(model: Model, state: State, motion: LeastMotion, systems: System
     Raises
     ------
     ProblemError
-        A joint cannot be closed: the motion of driven bodies contradicts the joints.
+        A joint cannot be closed: the motion of driven bodies contradicts the joints, or the time step is so
+        long that Newton's method does not lead back to them.
     """
     rows, joined = motion.rows, model.linkages.bodies
     extent = 1.0 + float(np.max(np.abs(state.position[joined]), initial=0.0))
@@ -82,10 +83,14 @@ def onto_joints(model: Model, state: State, motion: LeastMotion, systems: System
     if not size <= OPEN * extent:
         worst = int(np.argmax(np.abs(rows.gap(placed))))
         name = rows.names[rows.joint[worst]] if worst < rows.n_closing else _mimic(rows, worst)
-        raise ProblemError(
-            f"joint '{name}' stays open by {size:.1e} at t = {state.time:.6g} s: the joints cannot all "
-            "hold where driven or fixed bodies are. Shorten the motion or the time step, or free a body"
-        )
+        # Without driven bodies the joints can hold, as they did at the start.
+        why = "the bodies went too far in one step for the joints to be closed. Take a smaller time step"
+        if model.motions:
+            why = (
+                "the joints cannot all hold where driven or fixed bodies are. Shorten the motion or the time "
+                "step, or free a body"
+            )
+        raise ProblemError(f"joint '{name}' stays open by {size:.1e} at t = {state.time:.6g} s: {why}")
     state = replace(state, coordinates=rows.coordinates(placed))
     return with_carriers(model, state) if held else state
 
