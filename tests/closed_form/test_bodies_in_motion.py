@@ -142,6 +142,18 @@ def test_energy_is_never_created_without_restitution() -> None:
     assert total[-1] - total[0] == pytest.approx(summary.work, abs=1e-9 * scale)
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_contacts_do_no_work_in_free_fall(count: int) -> None:
+    """Exactly none: rounding between v and √M v is no work."""
+    scene = Scene()
+    scene.law(mu=0.3)
+    scene.add(Plane())
+    for k in range(count):
+        turning = {"velocity": (0.1, 0.2, 0.3), "angular_velocity": (3.0, 2.0, 1.0)}
+        scene.add(Box((0.1, 0.2, 0.3)), (2.0 * k, 0, 30.0), density=2000.0 + k, **turning)
+    assert simulate(compile_scene(scene), 0.5, 1e-2).work == 0.0
+
+
 def test_a_stack_rests_on_its_weight_in_the_plane() -> None:
     scene = Scene(d=2)
     scene.law(mu=0.5)

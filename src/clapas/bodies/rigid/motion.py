@@ -28,6 +28,7 @@ from clapas.compiled.teams import share_rows
 from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices, Mask
 
+SAME = 4.0 * float(np.finfo(float).eps)  # relative difference of velocities that rounding may cause
 GYRO_ITERATIONS = 50
 GYRO_ROUNDS = 4  # problems solved at most in a step in which contacts change the gyroscopic term or joints
 GYRO_SHARE = 1e-3
@@ -209,14 +210,20 @@ def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
 
 @kernel
 def work(mass: Array, inertia: Array, movable: Mask, before: Array, free: Array, after: Array) -> float:
-    """Work Σ M (v⁺ − v_free)·(v⁻ + v⁺)/2 of the impulses of a step on the movable bodies (J)."""
+    """Work Σ M (v⁺ − v_free)·(v⁻ + v⁺)/2 of the impulses of a step on the movable bodies (J).
+
+    Bodies without impulses add exactly zero: v⁺ is scaled by the root of M and back, so that its last bits
+    differ from those of v_free.
+    """
     size = before.shape[1]
     d, total = size - inertia.shape[1], 0.0
     for i in range(len(mass)):
         if movable[i]:
             for k in range(size):
-                mass_k = mass[i] if k < d else inertia[i, k - d]
-                total += mass_k * (after[i, k] - free[i, k]) * (before[i, k] + after[i, k])
+                change = after[i, k] - free[i, k]
+                if abs(change) > SAME * abs(free[i, k]):
+                    mass_k = mass[i] if k < d else inertia[i, k - d]
+                    total += mass_k * change * (before[i, k] + after[i, k])
     return 0.5 * total
 
 
