@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-LARGEST = 31 << 20  # bytes, a little below the most that counts
+LARGEST = 8 << 20  # bytes: enough for ten thousand spheres, and nothing beside the arrays of a million
 
 
 @cache
