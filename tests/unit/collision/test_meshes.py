@@ -144,6 +144,33 @@ def test_poses_that_were_once_wrong(name: str, where: str, numbers: tuple[int, .
             assert_same(touched(on_mesh, x, q), expected)
 
 
+TIPS = [
+    (2001, 200, 8),  # a tip under the cap, beside its prism
+    (2001, 400, 215),  # the deepest point merged with one on a flat seam, and left out with it
+    (2003, 400, 43),
+    (2004, 400, 90),
+    (2005, 400, 131),
+    (2005, 400, 79),  # only the prism is apart: the best of several directions
+]
+
+
+@pytest.mark.parametrize(("seed", "count", "number"), TIPS)
+def test_tilted_cylinders_keep_their_contacts_on_tips(seed: int, count: int, number: int) -> None:
+    on_mesh, on_solid = (
+        two_bodies(floor, SHAPES["cylinder"], movable=[False, True]) for floor in (slab(), block())
+    )
+    place, rng = (
+        around("corner", count, np.random.default_rng(seed))[number],
+        np.random.default_rng(seed - 1000),
+    )
+    for _ in range(number + 1):
+        q = random_quaternion(rng)
+    x = put_down(on_solid, place, q)
+    expected = touched(on_solid, x, q)
+    assert len(expected) > 0
+    assert_same(touched(on_mesh, x, q), expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("where", ["inside", "edge", "corner"])

@@ -16,7 +16,7 @@ from clapas.collision.meshes import can_push, highest_of, is_flat_at
 from clapas.collision.narrow.axes import EDGES, FACE_A, FACE_B, POINTS, Axis, Trials
 from clapas.collision.narrow.axis_filters import MeshAxes
 from clapas.collision.narrow.gjk import Simplex, furthest
-from clapas.collision.narrow.manifold import Clipping, face_points
+from clapas.collision.narrow.manifold import Clipping, overlap_of_faces, write_overlap
 from clapas.collision.narrow.seams import (
     axis_over_tips,
     belongs_to_neighbour,
@@ -33,9 +33,10 @@ from clapas.collision.narrow.solids import (
     single_point,
     size_of,
 )
-from clapas.collision.records import CAPSULE, TRIANGLE, Records, Shapes
+from clapas.collision.records import CAPSULE, CYLINDER, TRIANGLE, Records, Shapes
 from clapas.compiled import subroutine
 
+N_CAPS = 2  # the first faces of a cylinder
 ALONG = 0.1  # sine under which a capsule lies along an edge
 
 
@@ -87,15 +88,21 @@ def thin_points(
         shapes, meeting, axis, False
     ):
         return count
-    before = count
-    count, least = face_points(rows, count, meeting, shapes, axis, merge, radix, clipping)
+    both = overlap_of_faces(meeting, shapes, axis, radix, clipping)
+    n_corners, least = both.n_points, both.least
     if kind_a == TRIANGLE or kind_b == TRIANGLE:
-        count = without_seams(rows, before, count, meeting, shapes, axis, radix)
+        # Before points are merged: one that stays would be lost with the code of a seam nearby.
+        n_corners = without_seams(clipping.spare, n_corners, meeting, shapes, both.frame, radix)
+    count = write_overlap(rows, count, meeting, shapes, both, n_corners, merge, radix, clipping)
     # A nearest point on the rim of both faces may be lost by rounding; then it is added.
     if least <= axis.s + CORNERS * size_of(shapes, meeting):
         return count
     is_of_other = axis.kind < EDGES or (axis.kind == EDGES and axis.i < 0)
-    if is_of_other and (kind_a == TRIANGLE or kind_b == TRIANGLE):
+    if (
+        is_of_other
+        and (kind_a == TRIANGLE or kind_b == TRIANGLE)
+        and not is_corner_under_cap(shapes, meeting, axis)
+    ):
         return count  # over a neighbour in the mesh, which has the contact
     if axis.kind == POINTS and (kind_a == CAPSULE or kind_b == CAPSULE):
         before = count
@@ -103,6 +110,22 @@ def thin_points(
         if count > before:
             return count
     return single_point(rows, count, meeting, shapes, axis, n_points, radix, simplex)
+
+
+@subroutine
+def is_corner_under_cap(shapes: Shapes, meeting: Meeting, axis: Axis) -> bool:
+    """Whether a corner of a triangle touches a cap, the face of the axis: it may be beside the prism, inside the rim."""
+    c, other, sign = (meeting.i, meeting.j, 1.0) if axis.kind == FACE_B else (meeting.j, meeting.i, -1.0)
+    piece, cap = shapes.pieces[other], axis.j if axis.kind == FACE_B else axis.i
+    if axis.kind > FACE_B or piece.kind != CYLINDER or cap >= N_CAPS or shapes.pieces[c].kind != TRIANGLE:
+        return False
+    nx, ny, nz = sign * axis.x, sign * axis.y, sign * axis.z
+    if highest_of(shapes, c, nx, ny, nz) == 7:
+        return False
+    v = shapes.vertices[furthest(shapes, c, nx, ny, nz)]
+    x, y, z = v.x - sign * meeting.x, v.y - sign * meeting.y, v.z - sign * meeting.z
+    along = x * nx + y * ny + z * nz
+    return x * x + y * y + z * z - along * along <= piece.radius * piece.radius
 
 
 @subroutine

@@ -9,7 +9,8 @@ is kept: contact points on the rim are then fixed to the body.
 
 The separation of overlapping solids can have several local maxima, and that of the regular prism, thinner than
 its cylinder, may be largest at another one. It is an upper bound of that of the cylinder along any direction: so
-the next best axis of the regular prism is refined too, as long as its separation exceeds the best one found.
+the next best axis of the regular prism is refined too, as long as its separation exceeds the best one found. So it is
+where the regular prism is apart and the cylinder overlaps: the nearest points of the prism are one start among others.
 
 Against another cylinder or a capsule the normal is exact to rounding: where both touch with their sides the contact
 is that of two axes, and elsewhere the normal is polished (:mod:`round_pairs`). So it is against the edge or the
@@ -104,6 +105,8 @@ def touch_cylinders(method: Cylinders, rows: Records, count: int, meeting: Meeti
         store_direction(method.directions, 0, start)
         next_best = axis_away_from(method, meeting, shapes, 1).s
     axis, n_points = refined(method, meeting, shapes, start, limit)
+    if start.kind == POINTS and axis.kind != POINTS:
+        next_best = np.inf  # only the prism is apart: its nearest points are one start among others
     if next_best > axis.s:
         start = best_start(method, meeting, shapes, start, axis, limit)
         axis, n_points = refined(method, meeting, shapes, start, limit)

@@ -31,7 +31,7 @@ import numpy as np
 from clapas.collision.contact_table import Meeting, write
 from clapas.collision.narrow.axes import EDGES, Axis
 from clapas.collision.narrow.gjk import furthest
-from clapas.collision.records import BOX, Records, Shapes, record
+from clapas.collision.records import BOX, Records, Shapes, as_int64, record
 from clapas.compiled import subroutine
 
 MOST_POINTS = 8
@@ -206,6 +206,21 @@ def code_of(subject: Records, count: int, k: int, clip: Records, subject_is_b: b
     return other * radix + own if subject_is_b else own * radix + other
 
 
+class Overlap(NamedTuple):
+    """Intersection of the two faces that face each other: the frame, their numbers, which was clipped, and its corners.
+
+    The corners are the first ``n_points`` rows of the spare polygon; ``least`` is the least of their gaps (m).
+    """
+
+    frame: View
+    face_a: int
+    face_b: int
+    n_clip: int
+    subject_is_b: bool
+    n_points: int
+    least: float
+
+
 @subroutine
 def face_points(
     rows: Records,
@@ -222,15 +237,24 @@ def face_points(
     Points nearer than ``merge`` (m) are merged. Returns the number of contacts so far and the least gap of
     the new ones.
     """
+    both = overlap_of_faces(meeting, shapes, axis, radix, clipping)
+    return write_overlap(
+        rows, count, meeting, shapes, both, both.n_points, merge, radix, clipping
+    ), both.least
+
+
+@subroutine
+def overlap_of_faces(meeting: Meeting, shapes: Shapes, axis: Axis, radix: int, clipping: Clipping) -> Overlap:
+    """The corners of the intersection of two faces, with their gaps and codes."""
     a, b, nx, ny, nz = meeting.i, meeting.j, axis.x, axis.y, axis.z
     tx, ty, tz = meeting.x, meeting.y, meeting.z
     face_a, cos_a = supporting_face(shapes, a, nx, ny, nz)
     face_b, cos_b = supporting_face(shapes, b, -nx, -ny, -nz)
     subject_is_b = cos_a >= cos_b - 1e-9
     flatter, steeper = max(cos_a, cos_b), min(cos_a, cos_b)
-    if flatter < (STEEP if axis.kind < EDGES else FLAT) or -1.5 < steeper < STEEP:
-        return count, np.inf
     view = view_along(nx, ny, nz)
+    if flatter < (STEEP if axis.kind < EDGES else FLAT) or -1.5 < steeper < STEEP:
+        return Overlap(view, face_a, face_b, 0, subject_is_b, 0, np.inf)
     if subject_is_b:
         n_clip = project_face(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, clipping.clip)
         n_subject = project_face(shapes, b, face_b, True, tx, ty, tz, view, clipping.subject)
@@ -257,21 +281,42 @@ def face_points(
         new.z = (height if subject_is_b else c.z) + r_a + 0.5 * gap
         new.code = code_of(clipping.subject, n_subject, k, clipping.clip, subject_is_b, radix)
         n_points += 1
+    return Overlap(view, face_a, face_b, as_int64(n_clip), subject_is_b, n_points, least)
+
+
+@subroutine
+def write_overlap(
+    rows: Records,
+    count: int,
+    meeting: Meeting,
+    shapes: Shapes,
+    both: Overlap,
+    n_points: int,
+    merge: float,
+    radix: int,
+    clipping: Clipping,
+) -> int:
+    """Write the first ``n_points`` corners of an intersection, with those nearer than ``merge`` (m) merged."""
+    if n_points == 0:
+        return count
+    a, b, view, n_clip = meeting.i, meeting.j, both.frame, both.n_clip
     size = min(shapes.pieces[a].bound, shapes.pieces[b].bound)
     straight = min(merge, STRAIGHT * size)
     n_points = merged(clipping.spare, n_points, merge, size, 2 * radix * radix)
     n_points = straightened(clipping.spare, n_points, straight, LEVEL * size)
     corner_of_a, corner_of_b = 2 * radix * radix, 3 * radix * radix
-    if subject_is_b:
+    if both.subject_is_b:
         name_corners(clipping.spare, n_points, clipping.clip, n_clip, corner_of_a, straight)
-        n_subject = project_face(shapes, b, face_b, True, tx, ty, tz, view, clipping.subject)
+        n_subject = project_face(
+            shapes, b, both.face_b, True, meeting.x, meeting.y, meeting.z, view, clipping.subject
+        )
         name_corners(clipping.spare, n_points, clipping.subject, n_subject, corner_of_b, straight)
     else:
-        n_subject = project_face(shapes, a, face_a, False, 0.0, 0.0, 0.0, view, clipping.subject)
+        n_subject = project_face(shapes, a, both.face_a, False, 0.0, 0.0, 0.0, view, clipping.subject)
         name_corners(clipping.spare, n_points, clipping.subject, n_subject, corner_of_a, straight)
         name_corners(clipping.spare, n_points, clipping.clip, n_clip, corner_of_b, straight)
     n_points = thinned(clipping.spare, n_points, TIE * size)
-    return write_points(rows, count, meeting, shapes, view, clipping.spare, n_points), least
+    return write_points(rows, count, meeting, shapes, view, clipping.spare, n_points)
 
 
 @subroutine

@@ -14,7 +14,8 @@ a mesh the contacts of the solid that it bounds:
 * *One face along a direction.* Where T is highest along n at a corner or a side only, so are its neighbours there. The
   one most aligned with n has the points, as it would among the faces of a solid.
 * *No points on flat seams.* Where the surface continues flat beyond a side, the intersection of T and a face of B
-  continues in the neighbour: points on that side are interior, and left out. So that the neighbour has the rest, triangles
+  continues in the neighbour: points on that side are interior, and left out, before near points are
+  merged: a corner of the contact must not go with them. So that the neighbour has the rest, triangles
   with a flat seam between them push along their own normals only, and each keeps its contact.
 
 So a box has the same contacts on a mesh as on a plane, or as on the box whose surface the mesh is.
@@ -27,6 +28,7 @@ import numpy as np
 from clapas.collision.contact_table import Meeting
 from clapas.collision.meshes import RISE, highest_of, is_flat_around, is_flat_beyond, rises, start_of
 from clapas.collision.narrow.axes import EDGES, POINTS, Axis
+from clapas.collision.narrow.manifold import View
 from clapas.collision.narrow.rims import crest
 from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
 from clapas.compiled import subroutine
@@ -227,11 +229,9 @@ def is_neighbour_more_aligned(
 
 @subroutine
 def without_seams(
-    rows: Records, before: int, count: int, meeting: Meeting, shapes: Shapes, axis: Axis, radix: int
+    points: Records, count: int, meeting: Meeting, shapes: Shapes, view: View, radix: int
 ) -> int:
-    """Remove points on flat seams of a triangle from the rows from ``before`` on; returns the count."""
-    if count > len(rows):  # all will be written again to a larger array
-        return count
+    """Remove points on flat seams of a triangle from the corners of the intersection of two faces; returns the count."""
     for turn in range(2):
         c, other = (meeting.i, meeting.j) if turn == 0 else (meeting.j, meeting.i)
         if shapes.pieces[c].kind != TRIANGLE:
@@ -239,9 +239,9 @@ def without_seams(
         n = shapes.faces[shapes.pieces[c].face]
         nx, ny, nz = n.x, n.y, n.z
         own_corner = 2 + turn
-        kept = before
-        for row in range(before, count):
-            kind, rest = rows[row].code // (radix * radix), rows[row].code % (radix * radix)
+        kept = 0
+        for row in range(count):
+            kind, rest = points[row].code // (radix * radix), points[row].code % (radix * radix)
             is_inner = False
             if kind == own_corner:
                 is_inner = is_flat_around(shapes, c, rest, nx, ny, nz)
@@ -250,27 +250,27 @@ def without_seams(
                 if turn == 1:
                     edge, edge_of_other = edge_of_other, edge
                 is_inner = is_flat_beyond(shapes, c, edge // 2, nx, ny, nz) and not is_at_corner(
-                    rows[row], meeting, shapes, other, edge_of_other, axis
+                    points[row], meeting, shapes, other, edge_of_other, view
                 )
             if not is_inner:
-                rows[kept] = rows[row]
+                points[kept] = points[row]
                 kept += 1
         count = kept
     return count
 
 
 @subroutine
-def is_at_corner(row: Records, meeting: Meeting, shapes: Shapes, c: int, edge: int, axis: Axis) -> bool:
-    """Whether a point, projected along the axis, is an end of an edge of a solid."""
-    o, piece = shapes.centres[meeting.i], shapes.pieces[c]
-    px, py, pz = row.x - o.x, row.y - o.y, row.z - o.z
+def is_at_corner(point: Records, meeting: Meeting, shapes: Shapes, c: int, edge: int, view: View) -> bool:
+    """Whether a point is, in projection, an end of an edge of a solid."""
+    piece, tx, ty, tz = shapes.pieces[c], 0.0, 0.0, 0.0
     if c == meeting.j:
-        px, py, pz = px - meeting.x, py - meeting.y, pz - meeting.z
+        tx, ty, tz = meeting.x, meeting.y, meeting.z
     e, close = shapes.edges[piece.edge + edge], AT_CORNER * piece.bound
     for turn in range(2):
         v = shapes.vertices[piece.vertex + (e.corner_0 if turn == 0 else e.corner_1)]
-        x, y, z = v.x - px, v.y - py, v.z - pz
-        along = x * axis.x + y * axis.y + z * axis.z
-        if x * x + y * y + z * z - along * along <= close * close:
+        x, y, z = v.x + tx, v.y + ty, v.z + tz
+        dx = x * view.ex + y * view.ey + z * view.ez - point.x
+        dy = x * view.fx + y * view.fy + z * view.fz - point.y
+        if dx * dx + dy * dy <= close * close:
             return True
     return False
