@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.collision.contact_table import Meeting
+from clapas.collision.meshes import is_flat_beyond
 from clapas.collision.narrow.axes import EDGES, POINTS, Axis, Trials, best_axis
 from clapas.collision.narrow.axis_filters import AwayFromAxes, MeshAxes, NearAxis
 from clapas.collision.narrow.capsules_triangles import thin_points
@@ -33,7 +34,7 @@ from clapas.collision.narrow.manifold import Clipping
 from clapas.collision.narrow.round_pairs import are_round, polished, touch_sides
 from clapas.collision.narrow.seams import axis_over_tips
 from clapas.collision.narrow.solids import axis_between
-from clapas.collision.records import CYLINDER, FACE, POINT, Records, Shapes
+from clapas.collision.records import CYLINDER, FACE, POINT, TRIANGLE, Records, Shapes
 from clapas.collision.topology import PRISM_SIDES
 from clapas.compiled import subroutine
 from clapas.typing import Array
@@ -125,9 +126,23 @@ def touch_cylinders(method: Cylinders, rows: Records, count: int, meeting: Meeti
         if is_on_cap(shapes, meeting.j, axis):
             restore_prism(shapes, meeting.j, method.saved_b)
         merge = MERGE * (min(r_a, r_b) if min(r_a, r_b) > 0.0 else max(r_a, r_b))
+        before = count
         count = thin_points(
             rows, count, meeting, shapes, axis, n_points, merge, method.radix, method.simplex, method.clipping
         )
+        if count == before and turned_to_triangle(shapes, meeting, axis, method):
+            count = thin_points(
+                rows,
+                count,
+                meeting,
+                shapes,
+                axis,
+                n_points,
+                merge,
+                method.radix,
+                method.simplex,
+                method.clipping,
+            )
     restore_prism(shapes, meeting.i, method.saved_a)
     restore_prism(shapes, meeting.j, method.saved_b)
     return count
@@ -225,6 +240,43 @@ def centred(shapes: Shapes, meeting: Meeting, axis: Axis, method: Cylinders) -> 
     if is_first:
         return Axis(axis.s, axis.x, axis.y, axis.z, axis.kind, feature, axis.j)
     return Axis(axis.s, axis.x, axis.y, axis.z, axis.kind, axis.i, feature)
+
+
+@subroutine
+def turned_to_triangle(shapes: Shapes, meeting: Meeting, axis: Axis, method: Cylinders) -> bool:
+    """Turn the prism of a cap so that a corner of it points to a triangle it is beside, if only its rim reaches over that.
+
+    Not over a flat seam, where a neighbour has the contact.
+    """
+    is_first = shapes.pieces[meeting.i].kind == CYLINDER
+    c, other, sign, saved = meeting.j, meeting.i, 1.0, method.saved_b
+    if is_first:
+        c, other, sign, saved = meeting.i, meeting.j, -1.0, method.saved_a
+    if shapes.pieces[other].kind != TRIANGLE or not is_on_cap(shapes, c, axis):
+        return False
+    piece, tx, ty, tz = shapes.pieces[c], sign * meeting.x, sign * meeting.y, sign * meeting.z
+    nx, ny, nz, vertex = axis.x, axis.y, axis.z, shapes.pieces[other].vertex
+    best, side, x, y, z = np.inf, -1, 0.0, 0.0, 0.0
+    for k in range(3):
+        p, q = shapes.vertices[vertex + k], shapes.vertices[vertex + (k + 1) % 3]
+        ex, ey, ez, px, py, pz = q.x - p.x, q.y - p.y, q.z - p.z, p.x - tx, p.y - ty, p.z - tz
+        e, w = ex * nx + ey * ny + ez * nz, px * nx + py * ny + pz * nz
+        ex, ey, ez, px, py, pz = ex - e * nx, ey - e * ny, ez - e * nz, px - w * nx, py - w * ny, pz - w * nz
+        square = ex * ex + ey * ey + ez * ez
+        t = -(px * ex + py * ey + pz * ez) / square if square > 0.0 else 0.0
+        t = min(max(t, 0.0), 1.0)
+        px, py, pz = px + t * ex, py + t * ey, pz + t * ez
+        square = px * px + py * py + pz * pz
+        if square < best:
+            best, side, x, y, z = square, k, px, py, pz
+    inner = (1.0 - SAGITTA) * piece.radius
+    n = shapes.faces[shapes.pieces[other].face]
+    if not inner * inner < best < piece.radius * piece.radius or is_flat_beyond(
+        shapes, other, side, n.x, n.y, n.z
+    ):
+        return False
+    refine(shapes, c, x, y, z, 2.0 * np.pi / PRISM_SIDES, 0.0, saved)
+    return True
 
 
 @subroutine

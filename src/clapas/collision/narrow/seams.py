@@ -30,7 +30,7 @@ from clapas.collision.meshes import RISE, highest_of, is_flat_around, is_flat_be
 from clapas.collision.narrow.axes import EDGES, POINTS, Axis
 from clapas.collision.narrow.manifold import View
 from clapas.collision.narrow.rims import crest
-from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes
+from clapas.collision.records import CYLINDER, TRIANGLE, Records, Shapes, as_int64
 from clapas.compiled import subroutine
 
 TIE = 1e-9  # of the size: directions as good as each other
@@ -249,9 +249,13 @@ def without_seams(
                 edge, edge_of_other = rest // radix, rest % radix
                 if turn == 1:
                     edge, edge_of_other = edge_of_other, edge
-                is_inner = is_flat_beyond(shapes, c, edge // 2, nx, ny, nz) and not is_at_corner(
-                    points[row], meeting, shapes, other, edge_of_other, view
+                is_inner = (
+                    is_flat_beyond(shapes, c, edge // 2, nx, ny, nz)
+                    and end_at(points[row], meeting, shapes, other, edge_of_other, view) < 0
                 )
+                if is_inner:  # unless the seam ends there, at a tip
+                    tip = end_at(points[row], meeting, shapes, c, edge, view)
+                    is_inner = tip < 0 or is_flat_around(shapes, c, tip, nx, ny, nz)
             if not is_inner:
                 points[kept] = points[row]
                 kept += 1
@@ -260,17 +264,18 @@ def without_seams(
 
 
 @subroutine
-def is_at_corner(point: Records, meeting: Meeting, shapes: Shapes, c: int, edge: int, view: View) -> bool:
-    """Whether a point is, in projection, an end of an edge of a solid."""
+def end_at(point: Records, meeting: Meeting, shapes: Shapes, c: int, edge: int, view: View) -> int:
+    """The corner of a solid that is the end of its edge at a point, in projection; −1 if the point is elsewhere."""
     piece, tx, ty, tz = shapes.pieces[c], 0.0, 0.0, 0.0
     if c == meeting.j:
         tx, ty, tz = meeting.x, meeting.y, meeting.z
     e, close = shapes.edges[piece.edge + edge], AT_CORNER * piece.bound
     for turn in range(2):
-        v = shapes.vertices[piece.vertex + (e.corner_0 if turn == 0 else e.corner_1)]
+        corner = as_int64(e.corner_0 if turn == 0 else e.corner_1)
+        v = shapes.vertices[piece.vertex + corner]
         x, y, z = v.x + tx, v.y + ty, v.z + tz
         dx = x * view.ex + y * view.ey + z * view.ez - point.x
         dy = x * view.fx + y * view.fy + z * view.fz - point.y
         if dx * dx + dy * dy <= close * close:
-            return True
-    return False
+            return corner
+    return -1
