@@ -277,7 +277,7 @@ def _friction(run: Recording, where: Where) -> Measured:
     used = mobilised_friction(instant)
     used = used[np.isfinite(used)]
     if len(used) == 0:
-        return Measured("friction", math.nan, "", None, _no_contact(instant, "has friction and"))
+        return Measured("friction", math.nan, "", None, _no_contact(instant, "has friction and "))
     more = {"sliding": float((used > 0.999).mean())}
     note = "mobilised friction, mean over contacts; 1 slides"
     return Measured("friction", float(used.mean()), "", None, note, more)
@@ -287,7 +287,7 @@ def _no_contact(instant: Instant, quality: str = "") -> str:
     """Why there is no mean over the contacts."""
     if instant.n_contacts == 0:
         return f"there are no contacts at t = {instant.time:g} s"
-    return f"no contact {quality} carries a force at t = {instant.time:g} s".replace("  ", " ")
+    return f"no contact {quality}carries a force at t = {instant.time:g} s"
 
 
 def _flow(run: Recording, where: Where) -> Measured:

@@ -166,7 +166,12 @@ def share_rows(count: int, work: Callable[[slice], None]) -> None:
         first, last = chunk(worker, count)
         work(slice(first, last))
 
-    run_on_threads(thread_count(None, count, count), own)
+    share_work(count, own)
+
+
+def share_work(count: int, work: Work) -> None:
+    """Do some work of ``count`` visits of contacts, which threads share where they are many."""
+    run_on_threads(thread_count(None, count, count), work)
 
 
 @atexit.register

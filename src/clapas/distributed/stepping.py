@@ -32,7 +32,6 @@ from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.stepping import drifted
 from clapas.geometry.colliders import Contacts
-from clapas.linalg.quaternions import spins_in_body_frames
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ROUNDING
 from clapas.problems.report import modes
@@ -165,7 +164,7 @@ def _solved(at: _StepData, free: Array, solver: Solver) -> RankStep:
         guess = part.guess(state.impulses, longer) if guess is None else guess
         bordered = BorderedProblem(part.problem, ghosts, total, *moving)
         solution = _solve_or_rest(bordered, part, guess, solver)
-        velocity = _velocity(model, middle, part, solution, free)
+        velocity = _velocity(model, part, solution, free)
         if not model.gyrates or total == 0:
             break
         turned, free, matters = gyrated(model, middle, free, velocity, dt)
@@ -308,13 +307,12 @@ def _solve_or_rest(bordered: BorderedProblem, part: StepProblem, guess: Array, s
     return solve_on_ranks(bordered, solver, guess)
 
 
-def _velocity(model: Model, middle: State, part: StepProblem, solution: Answer, free: Array) -> Array:
+def _velocity(model: Model, part: StepProblem, solution: Answer, free: Array) -> Array:
     """Velocities (n, size) of the bodies known here from the rows of the problem."""
     blocks = part.problem.blocks
     assert blocks is not None
     if isinstance(blocks, SphereBlocks):  # rows have spins in the world
-        v = np.ascontiguousarray(solution.rows[:-1, :6])
-        spins_in_body_frames(np.ascontiguousarray(middle.orientation[model.moving]), v)
+        v = blocks.velocities_of(solution.rows)
     else:
         v = np.einsum("bij,bj->bi", blocks.root, solution.rows[:-1])
     return rigid_velocities(model, v, free)

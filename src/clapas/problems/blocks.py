@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import run_on_threads
-from clapas.compiled.threads import Worker, chunk, thread_count
+from clapas.compiled.teams import share_work
+from clapas.compiled.threads import Worker, chunk
 from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems.judge import violation_by_blocks
@@ -33,9 +33,7 @@ def frames(normal: Array) -> Array:
     if normal.shape[1] == 2:
         return np.stack((normal, np.column_stack((-normal[:, 1], normal[:, 0]))), axis=1)
     frame = np.empty((len(normal), 3, 3))
-    run_on_threads(
-        thread_count(None, len(normal), len(normal)), lambda worker: _fill_frames(worker, normal, frame)
-    )
+    share_work(len(normal), lambda worker: _fill_frames(worker, normal, frame))
     return frame
 
 

@@ -109,8 +109,7 @@ class SphereBlocks(BodyBlocks):
 
     def with_free(self, rows: Array) -> SphereBlocks:
         """The same bodies with other rows x_free."""
-        response = self.__dict__.get("response")
-        return SphereBlocks(self.normal, self.reach, self.bodies, rows, self.orientation, response)
+        return SphereBlocks(self.normal, self.reach, self.bodies, rows, self.orientation)
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
@@ -148,10 +147,14 @@ class SphereBlocks(BodyBlocks):
 
     def bodies_velocity(self, r: Array) -> Array:
         """Velocities and spins of the bodies in their coordinates, (m,)."""
-        v, rows = np.empty((self.n_bodies, 6)), self._under(r)
+        return self.velocities_of(self._under(r)).ravel()
+
+    def velocities_of(self, rows: Array) -> Array:
+        """Velocities and spins (n_bodies, 6) of bodies with these rows, in their coordinates."""
+        v = np.empty((self.n_bodies, 6))
         turn = np.empty((0, 4)) if self.orientation is None else self.orientation
         self._on_threads(lambda worker: fill_velocities_of_bodies(worker, rows, turn, v))
-        return v.ravel()
+        return v
 
     @cached_property
     def response(self) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import Work, run_on_threads
-from clapas.compiled.threads import Worker, chunk, thread_count
+from clapas.compiled.teams import share_work
+from clapas.compiled.threads import Worker, chunk
 from clapas.linalg.quaternions import rotate
 from clapas.problems.sphere_blocks import ROW, SphereBlocks, in_frame, in_world, mean_response
 from clapas.typing import Array, Indices
@@ -43,7 +43,7 @@ def sphere_blocks(
     n = len(point)
     bodies, reach, response = np.empty((n, 2), dtype=np.int64), np.empty((n, 2)), np.empty(n)
     place = normal, point, shift, a, b, position, number, rows
-    _share(n, lambda worker: fill_contacts(worker, *place, bodies, reach, response))
+    share_work(n, lambda worker: fill_contacts(worker, *place, bodies, reach, response))
     return SphereBlocks(normal, reach, bodies, rows, orientation, response)
 
 
@@ -55,7 +55,7 @@ def world_rows(orientation: Array, velocity: Array, response: Array) -> Array:
 def free_rows(orientation: Array, velocity: Array, response: Array, number: Indices, count: int) -> Array:
     """The same rows of the ``count`` movable bodies under their numbers, and a zero row of the ground."""
     rows, bodies = np.empty((count + 1, ROW)), (orientation, velocity, response, number)
-    _share(len(velocity), lambda worker: fill_rows(worker, *bodies, rows))
+    share_work(len(velocity), lambda worker: fill_rows(worker, *bodies, rows))
     rows[count] = 0.0
     return rows
 
@@ -66,19 +66,15 @@ def velocities_at(
     """Velocities (n, 3) at contacts of bodies of any shape, numbered as in ``rows``."""
     u = np.empty_like(normal)
     arguments = normal, point, shift, bodies, position, rows
-    _share(len(normal), lambda worker: fill_velocities(worker, *arguments, u))
+    share_work(len(normal), lambda worker: fill_velocities(worker, *arguments, u))
     return u
 
 
 def impulses_in_world(normal: Array, r: Array, cohesion: Array) -> Array:
     """Impulses on the bodies b in the world, from unknowns that are impulses plus cohesion."""
     world = np.empty_like(r)
-    _share(len(r), lambda worker: fill_impulses(worker, normal, r, cohesion, world))
+    share_work(len(r), lambda worker: fill_impulses(worker, normal, r, cohesion, world))
     return world
-
-
-def _share(count: int, work: Work) -> None:
-    run_on_threads(thread_count(None, count, count), work)
 
 
 @inlined

@@ -127,25 +127,29 @@ def touch_cylinders(method: Cylinders, rows: Records, count: int, meeting: Meeti
             restore_prism(shapes, meeting.j, method.saved_b)
         merge = MERGE * (min(r_a, r_b) if min(r_a, r_b) > 0.0 else max(r_a, r_b))
         before = count
-        count = thin_points(
-            rows, count, meeting, shapes, axis, n_points, merge, method.radix, method.simplex, method.clipping
-        )
+        count = prism_points(method, rows, count, meeting, shapes, axis, n_points, merge)
         if count == before and turned_to_triangle(shapes, meeting, axis, method):
-            count = thin_points(
-                rows,
-                count,
-                meeting,
-                shapes,
-                axis,
-                n_points,
-                merge,
-                method.radix,
-                method.simplex,
-                method.clipping,
-            )
+            count = prism_points(method, rows, count, meeting, shapes, axis, n_points, merge)
     restore_prism(shapes, meeting.i, method.saved_a)
     restore_prism(shapes, meeting.j, method.saved_b)
     return count
+
+
+@subroutine
+def prism_points(
+    method: Cylinders,
+    rows: Records,
+    count: int,
+    meeting: Meeting,
+    shapes: Shapes,
+    axis: Axis,
+    n_points: int,
+    merge: float,
+) -> int:
+    """Write the contacts along an axis of the prisms as they are; returns the count so far."""
+    return thin_points(
+        rows, count, meeting, shapes, axis, n_points, merge, method.radix, method.simplex, method.clipping
+    )
 
 
 @subroutine
