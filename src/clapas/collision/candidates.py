@@ -59,10 +59,20 @@ class Candidates:
     d : 2 or 3
         Dimension.
     skin : float
-        Margin added to the search distance (m).
+        Margin added to the search distance, at the least (m).
+    stretch : float
+        Times this margin is the one of the first list, 1 to 4 (see :attr:`next_stretch`).
     """
 
-    def __init__(self, shapes: Shapes, rules: Rules, reach_of_bodies: Array, d: int, skin: float) -> None:
+    def __init__(
+        self,
+        shapes: Shapes,
+        rules: Rules,
+        reach_of_bodies: Array,
+        d: int,
+        skin: float,
+        stretch: float = 1.0,
+    ) -> None:
         n = len(rules.movable)
         self._shapes, self._rules, self._d = shapes, rules, d
         self._levels = levels_of(shapes.pieces, rules.movable)
@@ -77,8 +87,8 @@ class Candidates:
         self._widest = skin if self._is_small or rules.period.any() else WIDEST * skin
         self._narrowest = skin
         self._motion_kernel: Any = None
-        self._capacity = 4 * len(shapes.pieces) + 64
-        self.skin = skin
+        self._most = 0  # pairs found so far in one search
+        self.skin = min(stretch * skin, self._widest)
         self.wraps = np.zeros((n if rules.period.any() else 0, 2), dtype=np.int32)
         self.pairs: Records = np.empty(0, dtype=PAIR)
         self.rows: dict[Group, Indices] = {}
@@ -97,6 +107,12 @@ class Candidates:
         self._reference.position[:] = frames.position
         self._reference.orientation[:] = frames.orientation[: len(self._reference.orientation)]
         self.wraps[:] = 0
+
+    @property
+    def next_stretch(self) -> float:
+        """Stretch of the first list of a detector that takes over, of mostly the same bodies."""
+        skin = self._adapted_skin() if self.n_made else self.skin
+        return skin / self._narrowest if self._narrowest else 1.0
 
     def with_images(self) -> Pairs:
         """The list, with the data that determine the periodic images of its pairs."""
@@ -133,14 +149,18 @@ class Candidates:
         boxes = np.empty((len(shapes.pieces) if len(shapes.vertices) else 0, 6))
         boxes_around(shapes, boxes)
         grid = filled_grid(shapes, levels, rules, reach)
+        stretch = self.skin / self._narrowest if self._narrowest else 1.0
+        # A dense packing has fewer; what is not written takes no memory, a second search takes as long as the first.
+        capacity = max(int((3.0 + stretch) * len(shapes.pieces)) + 64, self._most + self._most // 4)
         while True:
-            pairs = np.empty(self._capacity, dtype=PAIR)
+            pairs = np.empty(capacity, dtype=PAIR)
             count = near_pairs(shapes, boxes, levels, rules, grid, self._d, reach, pairs)
             if self._has_planes:
                 count = pairs_with_planes(shapes, rules, reach, count, pairs)
-            if count <= self._capacity:
+            self._most = max(self._most, count)
+            if count <= capacity:
                 return pairs[:count]
-            self._capacity = count + count // 4
+            capacity = count
 
 
 def sorted_pairs(pairs: Records, body: Indices, n_bodies: int) -> Records:

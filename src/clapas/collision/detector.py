@@ -48,6 +48,8 @@ class Detector:
         default a fifth of the median bound of the movable colliders.
     radix : int, optional
         Base of the feature numbers. For part of a larger table, :func:`radix_of` that table gives its numbers.
+    stretch : float
+        ``next_stretch`` of the detector whose place this one takes: its first list has a margin to suit the motion.
 
     Notes
     -----
@@ -84,6 +86,7 @@ class Detector:
         exclude: Iterable[tuple[int, int]] = (),
         skin: float | None = None,
         radix: int | None = None,
+        stretch: float = 1.0,
     ) -> None:
         keep_freed_memory()
         self.colliders = colliders
@@ -102,7 +105,7 @@ class Detector:
         elif not 0.0 <= skin < np.inf:
             raise SceneError(f"skin must be a length, zero or more, got {skin}")
         reach = reach_of_bodies(pieces, centres, self._n_bodies)
-        self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin)
+        self._candidates = Candidates(self._shapes, self._rules, reach, self.d, skin, stretch)
         self._radix = _radix(pieces) if radix is None else radix
         self._shared = SharedPairs(self._shapes, self._number(), self.d, self._radix)
 
@@ -110,6 +113,11 @@ class Detector:
     def skin(self) -> float:
         """Margin of the list of pairs beyond the largest gap (m)."""
         return self._candidates.skin
+
+    @property
+    def next_stretch(self) -> float:
+        """How much wider than the narrowest the skin of the next list would be."""
+        return self._candidates.next_stretch
 
     @property
     def n_candidates(self) -> int:

@@ -34,12 +34,15 @@ class Levels(NamedTuple):
         Largest bound in each (m), increasing.
     has_movable, has_fixed : arrays (n_levels,) of bool
         Whether it has colliders of movable bodies; of bodies that cannot move.
+    fewer_fixed : array (n_levels,) of bool
+        Whether those of bodies that cannot move are the fewer.
     """
 
     of: Indices
     bound: Array
     has_movable: Mask
     has_fixed: Mask
+    fewer_fixed: Mask
 
 
 class Rules(NamedTuple):
@@ -74,8 +77,8 @@ def levels_of(pieces: Records, movable: Mask) -> Levels:
         tops.append(bounds[end - 1])
         begin = end
     free = movable[pieces["body"][rows]]
-    has = [np.bincount(level[rows[free == can_move]], minlength=len(tops)) > 0 for can_move in (True, False)]
-    return Levels(level, np.array(tops, dtype=np.float64), *has)
+    movables, fixed = (np.bincount(level[rows[free == side]], minlength=len(tops)) for side in (True, False))
+    return Levels(level, np.array(tops, dtype=np.float64), movables > 0, fixed > 0, fixed < movables)
 
 
 @uncounted_kernel
@@ -189,10 +192,12 @@ def near_pairs(
     for s in range(len(grid.spots)):
         spot = grid.spots[s]
         for level in range(spot.level, len(levels.bound)):
-            # A pair with a fixed collider is found from the smaller one; at equal level from the movable one.
-            if spot.movable and levels.has_fixed[level]:
+            # A pair with a fixed collider is found from the smaller one; at equal level from the side that has
+            # fewer: rough floors, and copies of bodies of other ranks, are few beside what moves.
+            is_larger, from_fixed = level > spot.level, levels.fewer_fixed[level]
+            if spot.movable and levels.has_fixed[level] and (is_larger or not from_fixed):
                 count = search_cells(spot, level, 0, shapes, boxes, rules, grid, d, reach, count, pairs)
-            if levels.has_movable[level] and (spot.movable or level > spot.level):
+            if levels.has_movable[level] and (spot.movable or is_larger or from_fixed):
                 count = search_cells(spot, level, 1, shapes, boxes, rules, grid, d, reach, count, pairs)
     return count
 

@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from clapas.collision import Detector
+from clapas.collision.candidates import SKIN
 from clapas.compiled import kernel
 from clapas.distributed.bisection import Bisection, bisection
 from clapas.distributed.communication import Ghosts, Ranks
@@ -36,7 +37,7 @@ from clapas.problems.workspace import Workspace
 from clapas.typing import Array, Indices, Mask
 
 LARGE = 4.0  # times the median radius: bodies that are copied to all ranks
-SLACK = 0.25  # of the median radius: largest displacement in an epoch
+SLACK = 0.25  # of the median radius: largest displacement in an epoch, more where lists of pairs bear more
 HOST = 0  # rank of systems and jointed bodies: the lowest, so that it owns their contacts
 UNEVEN = 1.2  # largest load over the mean, beyond which domains are recut
 
@@ -124,6 +125,8 @@ class Domain:
         Positions at the start of the epoch.
     slack : float
         Largest displacement of a body before it ends (m).
+    stretch : float
+        How wide the list of pairs is made at first (:class:`clapas.collision.Detector`).
     """
 
     layout: Layout
@@ -133,6 +136,7 @@ class Domain:
     ghosts: Ghosts
     start: Array
     slack: float
+    stretch: float
 
     @property
     def ranks(self) -> Ranks:
@@ -183,7 +187,13 @@ class Domain:
         """Detector of contacts of own bodies."""
         model = self.model
         moves = ~model.is_wall & (self.is_own | self.layout.is_large[self.ids])
-        return Detector(model.colliders, movable=moves, period=model.period, radix=self.layout.radix)
+        return Detector(
+            model.colliders,
+            movable=moves,
+            period=model.period,
+            radix=self.layout.radix,
+            stretch=self.stretch,
+        )
 
     def mine(self, contacts: Contacts) -> Contacts:
         """The contacts that belong to this rank."""
@@ -292,16 +302,14 @@ def _migrated(layout: Layout, own: Owned, owner: Indices) -> Owned:
     """Migrate bodies and impulses to their owners."""
     ranks, impulses = layout.ranks, own.impulses
     # A contact may involve bodies of other ranks, which are asked for their new owners.
-    ends = [_owner_of(ranks, own.ids, owner, bodies, layout.is_owned) for bodies in (impulses.a, impulses.b)]
-    target = layout.contact_owner(impulses.a, impulses.b, *ends)
+    ends = np.stack((impulses.a, impulses.b))
+    target = layout.contact_owner(*ends, *_owner_of(ranks, own.ids, owner, ends, layout.is_owned))
     bodies = ranks.swapped([(own.ids[owner == k], own.rows[owner == k]) for k in range(ranks.size)])
     forces = ranks.swapped([impulses.take(np.flatnonzero(target == k)) for k in range(ranks.size)])
     ids = np.concatenate([each[0] for each in bodies])
-    order = np.argsort(ids)
+    order = np.argsort(ids, kind="stable")  # linear in the runs that are sorted already
     rows = np.concatenate([each[1] for each in bodies])[order]
-    fields = "a b feature impulse couple".split()
-    joined = Impulses(*(np.concatenate([getattr(each, name) for each in forces]) for name in fields))
-    return Owned(ids[order], rows, joined.take(np.lexsort((joined.feature, joined.b, joined.a))))
+    return Owned(ids[order], rows, Impulses.joined(forces))
 
 
 def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, owned: Mask) -> Indices:
@@ -315,8 +323,20 @@ def _owner_of(ranks: Ranks, ids: Indices, owner: Indices, bodies: Indices, owned
     return known[bodies]
 
 
+def slack_of(layout: Layout, stretch: float) -> float:
+    """Largest displacement in an epoch (m): as far as a list of pairs of that stretch lasts, or further."""
+    return max(SLACK, 0.5 * SKIN * stretch) * layout.radius
+
+
 def domain(
-    layout: Layout, cuts: Bisection, own: Owned, walls: Indices, d: int, slack: float, near: float
+    layout: Layout,
+    cuts: Bisection,
+    own: Owned,
+    walls: Indices,
+    d: int,
+    slack: float,
+    near: float,
+    stretch: float,
 ) -> Domain:
     """The domain of this rank from what it owns.
 
@@ -330,6 +350,8 @@ def domain(
         Dimension.
     slack, near : float
         Largest displacement of bodies, and largest gap of contacts (m).
+    stretch : float
+        How wide the list of pairs is made at first.
     """
     ranks, model = layout.ranks, layout.model
     position, large = layout.wrapped(own.rows[:, :d]), layout.is_large[own.ids]
@@ -365,7 +387,7 @@ def domain(
     held: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(incoming) if len(each)}
     start = np.full((len(ids), d), np.nan)
     start[number[own.ids]] = own.rows[:, :d]
-    return Domain(layout, cuts, ids, owner, Ghosts(ranks, given, held), start, slack)
+    return Domain(layout, cuts, ids, owner, Ghosts(ranks, given, held), start, slack, stretch)
 
 
 def _box(low: Array, high: Array, chosen: Mask) -> tuple[Array, Array]:

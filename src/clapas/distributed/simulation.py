@@ -15,7 +15,7 @@ import numpy as np
 from clapas.collision.detector import radix_of
 from clapas.distributed.bisection import Bisection
 from clapas.distributed.communication import Ranks
-from clapas.distributed.domain import SLACK, Domain, Layout, Owned, domain, partition
+from clapas.distributed.domain import Domain, Layout, Owned, domain, partition, slack_of
 from clapas.distributed.sleeping import SleepRows, step_with_sleep_on_ranks
 from clapas.distributed.solving import sweeping
 from clapas.distributed.stepping import RankStep, reach_of, step_on_ranks
@@ -28,7 +28,7 @@ from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.subdivision import parts
 from clapas.dynamics.systems import bending_margin
 from clapas.errors import NotSolved, SettingsError
-from clapas.geometry.colliders import Contacts
+from clapas.geometry.colliders import Contacts, order_by_identity
 from clapas.scenes.settings import OnUnsolved, named_solver
 from clapas.solvers.loop import Solver
 from clapas.status import Status
@@ -153,18 +153,21 @@ class RankSimulation:
 
     def _begin_epoch(self, own: Owned, clock: State, d: int) -> None:
         """Assign bodies to owners, and build the domain and its state; ``clock`` has time, step and dt."""
+        # The list of pairs is made anew with each epoch, as wide as those before have come to be.
+        stretch = self.domain.detector.next_stretch if self.epochs else 1.0
         self.epochs += 1
         fastest = float(
             np.sqrt(np.max(np.sum(own.rows[:, self._columns("velocity")][:, :d] ** 2, axis=1), initial=0.0))
         )
         gained = self.dt * float(np.linalg.norm(self.model.gravity))
-        slack = max(SLACK * self.layout.radius, 2.0 * self.dt * (self.ranks.largest(fastest) + gained))
+        fastest, stretch = self.ranks.gathered((fastest, stretch)).max(axis=0).tolist()
+        slack = max(slack_of(self.layout, stretch), 2.0 * self.dt * (fastest + gained))
         near = max(reach_of(self.model, self.scheme, self.dt), 1e-9 * self.layout.radius)
         if self.model.systems:
             near += 2.0 * self.ranks.largest(bending_margin(self.model, clock.parts))
         self._cuts, own = partition(self.layout, own, d, self._cuts)
         walls, *rows = self._wall_rows
-        self.domain: Domain = domain(self.layout, self._cuts, own, walls, d, slack, near)
+        self.domain: Domain = domain(self.layout, self._cuts, own, walls, d, slack, near, stretch)
         table = np.zeros((len(self.domain.ids), own.rows.shape[1]))
         table[self.domain.number[own.ids]] = own.rows
         at = self.domain.number[walls]
@@ -300,7 +303,7 @@ class RankSimulation:
         return self.ranks.comm.bcast(state) if everywhere else state
 
     def _gathered_state(self) -> State | None:
-        own, state, d = self._owned(), self.state, self.model.d
+        own, state = self._owned(), self.state
         pieces: Sequence[Any] | None = self.ranks.comm.gather((own.ids, own.rows))
         forces: Sequence[Any] | None = self.ranks.comm.gather(own.impulses)
         if pieces is None or forces is None:
@@ -314,13 +317,12 @@ class RankSimulation:
         sleep = None
         if self.sleeping is not None:
             sleep = SleepRows.from_table(table[:, self._columns("sleep")]).as_sleep(self._round)
-        joined = _joined(forces, d)
         return replace(
             state,
             position=table[:, self._columns("position")],
             orientation=table[:, self._columns("orientation")],
             velocity=table[:, self._columns("velocity")],
-            impulses=joined.take(np.lexsort((joined.feature, joined.b, joined.a))),
+            impulses=Impulses.joined(forces),
             sleep=sleep,
         )
 
@@ -344,7 +346,7 @@ class RankSimulation:
         fields = Contacts.__dataclass_fields__
         joined = Contacts(*(np.concatenate([getattr(each[0], name) for each in pieces]) for name in fields))
         mode = np.concatenate([each[1] for each in pieces])
-        order = np.lexsort((joined.feature, joined.b, joined.a))
+        order = order_by_identity(joined.a, joined.b, joined.feature)
         back = replace(
             state, position=state.position - self.scheme.theta * state.dt * state.velocity[:, : self.model.d]
         )
@@ -356,8 +358,3 @@ def _rows(state: State, sleep: SleepRows | None, bodies: Indices) -> Array:
     """Rows of bodies for migration: position, orientation, velocity, and sleep in runs with sleep."""
     rows = np.hstack((state.position[bodies], state.orientation[bodies], state.velocity[bodies]))
     return rows if sleep is None else np.hstack((rows, sleep.table()[bodies]))
-
-
-def _joined(forces: Sequence[Impulses], d: int) -> Impulses:
-    fields = "a b feature impulse couple".split()
-    return Impulses(*(np.concatenate([getattr(each, name) for each in forces]) for name in fields))

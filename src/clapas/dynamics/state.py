@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from clapas.bodies.kind import Part
 from clapas.dynamics.loads import Load
-from clapas.geometry.colliders import Contacts, rows_of_all, zeros_without_room
+from clapas.geometry.colliders import Contacts, order_by_identity, rows_of_all, zeros_without_room
 from clapas.typing import Array, Indices, Mask
 
 
@@ -100,6 +100,16 @@ class Impulses:
     def take(self, rows: Indices) -> Impulses:
         """Some of the impulses, in the given order."""
         return Impulses(*rows_of_all((self.a, self.b, self.feature, self.impulse, self.couple), rows))
+
+    @staticmethod
+    def joined(parts: Sequence[Impulses]) -> Impulses:
+        """Those of several parts in one, sorted; zero couples take no room."""
+        names = ("a", "b", "feature", "impulse")
+        a, b, feature, impulse = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        couple = np.empty(0)
+        if any(part.couple.strides[0] and part.couple.any() for part in parts):
+            couple = np.concatenate([part.couple for part in parts])
+        return Impulses(a, b, feature, impulse, couple).take(order_by_identity(a, b, feature))
 
     @staticmethod
     def zero(contacts: Contacts) -> Impulses:

@@ -130,6 +130,16 @@ def zeros_without_room(shape: tuple[int, ...]) -> Array:
     return np.ndarray(shape, np.float64, ONE_ZERO, strides=(0,) * len(shape))
 
 
+def order_by_identity(a: Indices, b: Indices, feature: Indices) -> Indices:
+    """Order of contacts by their two bodies, then by feature; quick where they come in a few sorted runs."""
+    pair = a * (b.max(initial=0) + 1) + b
+    order = np.argsort(pair, kind="stable")
+    pair, features = pair[order], feature[order]
+    if np.any((pair[1:] == pair[:-1]) & (features[1:] < features[:-1])):
+        return np.lexsort((feature, b, a))
+    return order
+
+
 def rows_of(table: Any, rows: Indices) -> Any:
     """Some rows of a table, in the given order; tables with strides 0 stay so."""
     if table.ndim == 2 and table.strides == (0, 0):
