@@ -54,10 +54,12 @@ def mobilised_friction(instant: Instant) -> Array:
     which is |f_T| / (mu f_N) for plain Coulomb friction. NaN where there is no friction, and where f_N + C is
     negligible: at contacts that do not carry, or pull with all their cohesion.
     """
-    bearing = instant.normal_force + instant.cohesion
-    least = SETTLED * float(bearing[instant.carrying].mean()) if instant.carrying.any() else 0.0
+    bearing, carrying = instant.normal_force + instant.cohesion, instant.carrying
+    # Of both terms, since their sum is rounding where all contacts pull with all their cohesion.
+    sizes = np.abs(instant.normal_force[carrying]) + instant.cohesion[carrying]
+    least = SETTLED * float(sizes.mean()) if len(sizes) else 0.0
     rough = np.maximum(instant.mu, instant.mu_across) > 0.0
-    defined = instant.carrying & rough & (bearing > max(least, 0.0))
+    defined = carrying & rough & (bearing > least)
     share = np.full(instant.n_contacts, np.nan)
     share[defined] = _friction_needed(instant)[defined] / bearing[defined]
     return share

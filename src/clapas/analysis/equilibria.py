@@ -32,6 +32,7 @@ from scipy import sparse
 
 from clapas.analysis.programs import ConeProgram, Discs
 from clapas.convex.rolling import DISCS
+from clapas.convex.threshold import Thresholds
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
@@ -125,8 +126,10 @@ class Equilibria:
 
     @property
     def size(self) -> int:
-        """Components k of a contact; 2 without contacts."""
-        return int(self.H.shape[0] // self.n_contacts) if self.n_contacts else 2
+        """Components k of a contact; without contacts those of the limits, or 2."""
+        if self.n_contacts:
+            return int(self.H.shape[0] // self.n_contacts)
+        return 2 if self.limits is None else self.limits.shape[1] + 1
 
     @property
     def d(self) -> int:
@@ -261,11 +264,11 @@ class Resting(NamedTuple):
         contacts = Neighbours(model).detect(still, margin)
         step = rigid_problem(ContactsInStep(model, still, contacts, 1.0), free_motion(model, still, 1.0))
         assert step.problem.blocks is not None
-        if step.problem.section is not None:
-            raise SettingsError(
-                "limit analysis knows round and elliptic friction, got a law with a polygonal section; leave "
-                "section out, or simulate"
-            )
+        if (section := step.problem.section) is not None:
+            known = "limit analysis knows friction that grows with pressure, round or elliptic; got a law"
+            if isinstance(section, Thresholds):
+                raise SettingsError(f"{known} with a threshold or a viscosity; leave it out, or simulate")
+            raise SettingsError(f"{known} with a polygonal section; leave section out, or simulate")
         kind = RollingProblemAtRest if isinstance(step.problem, RollingProblem) else ProblemAtRest
         problem = kind.from_blocks(step.problem.blocks, mu=step.problem.mu, w=step.problem.imposed)
         assert isinstance(problem, ProblemAtRest | RollingProblemAtRest)

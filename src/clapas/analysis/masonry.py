@@ -24,6 +24,7 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
 from clapas.errors import SettingsError
+from clapas.geometry.rotations import rotate, rotate_back
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.recorders import Memory
 from clapas.scenes.scene import Scene
@@ -34,7 +35,10 @@ from clapas.typing import Array
 ROUGH = 10.0  # coefficient of friction taken as infinite
 MARGIN = 3e-5  # of the radius of the smallest block: blocks nearer than this touch (files keep 6 digits)
 MOVING = 1e-3  # of free fall: blocks that gain speed faster than this are falling
+STRAYED = 0.1  # of its radius: a block that has moved further has fallen, also if it lies still again
 TOL = 1e-6  # residual of the contact problems of the dynamics
+VERTICAL = 1e-12  # of the largest load: rounding of loads that are vertical
+SLOPES = 5.0  # degrees between the slopes that are tried first
 
 MEANINGS = {
     (True, True): "some forces hold it, and let go from rest it stays",
@@ -62,7 +66,8 @@ class Verdict:
     can_stand : bool
         Whether some forces hold the blocks (limit analysis).
     stays : bool or None
-        Whether they stay when released from rest (dynamics); None if not computed.
+        Whether they stay when released from rest (dynamics): slow at the end, and nowhere else than at the
+        start; None if not computed.
     time : float
         Simulated time (s).
     moved : float
@@ -242,9 +247,10 @@ class Masonry:
     def largest_tilt(self, directions: Sequence[Sequence[float]] | None = None) -> Tilt:
         """Largest slope of the ground with equilibrium forces, towards the worst of some directions.
 
-        Tilting by θ turns gravity by θ. Cones are scale-free, so this is exactly a horizontal force tan θ
-        times the weight of each block (without cohesion and other loads), or a horizontal acceleration
-        tan θ · g.
+        Tilting by θ turns the weights by θ as the ground sees them, and with them the loads of the scene,
+        which keep their directions in the world. Cones are scale-free, so that for vertical loads this is
+        exactly a horizontal force tan θ times the load of each block, or a horizontal acceleration tan θ · g.
+        With cohesion or other loads it is found by bisection, to a thousandth of a degree.
 
         Parameters
         ----------
@@ -259,7 +265,6 @@ class Masonry:
         if directions is None:
             axes = np.eye(d)[:-1]
             directions = [tuple(sign * axis) for axis in axes for sign in (1.0, -1.0)]
-        mass = self.model.mass[self.model.movable]
         tilts = []
         for direction in directions:
             along = np.asarray(direction, dtype=float)
@@ -269,12 +274,46 @@ class Masonry:
                 raise SettingsError(
                     f"direction {tuple(direction)} is vertical: a tilt needs a horizontal one"
                 )
-            live = np.zeros((len(mass), self.model.velocity.shape[1]))
-            live[:, :d] = mass[:, None] * size * along / length
-            factor = self._as_given.largest_load(live.ravel())
-            angle = math.degrees(math.atan(max(factor, 0.0)))
+            angle = self._steepest(gravity / size, along / length)
             tilts.append(Tilt(angle, tuple(map(float, along / length + 0.0))))
         return min(tilts, key=lambda tilt: tilt.angle)
+
+    def _steepest(self, down: Array, along: Array) -> float:
+        """Largest slope (degrees) with equilibrium forces, downhill along a horizontal unit vector."""
+        given, d = self._as_given, self.model.d
+        loads = -given.f.reshape(-1, self.model.velocity.shape[1])
+        weight = loads[:, :d] @ down
+        others = (
+            np.abs(loads).max(initial=0.0),
+            np.abs(loads[:, :d] - weight[:, None] * down).max(initial=0.0),
+        )
+        is_vertical = not loads[:, d:].any() and others[1] <= VERTICAL * others[0]
+        if is_vertical and (given.cohesion is None or not given.cohesion.any()):
+            live = np.zeros_like(loads)
+            live[:, :d] = weight[:, None] * along
+            return math.degrees(math.atan(max(given.largest_load(live.ravel()), 0.0)))
+
+        def falls(angle: float) -> bool:
+            turned = self._turned(loads, math.radians(angle), down, along)
+            return replace(given, f=-turned.ravel()).one() is None
+
+        # Loads that hold are convex: between two slopes that hold all do, for loads smaller by up to 1e-3.
+        slopes = np.arange(0.0, 90.0 + SLOPES, SLOPES).tolist()
+        first = next((k for k, slope in enumerate(slopes) if falls(slope)), None)
+        if first is None:
+            return 90.0
+        return bisect(falls, slopes[first - 1], slopes[first], 1e-3) if first else 0.0
+
+    def _turned(self, loads: Array, angle: float, down: Array, along: Array) -> Array:
+        """Forces in the world and torques in the frames of bodies, turned from ``down`` to ``along``."""
+        d, turned = self.model.d, loads.copy()
+        flat, turn = np.outer(down, down) + np.outer(along, along), np.outer(along, down)
+        R = np.eye(d) + (math.cos(angle) - 1.0) * flat + math.sin(angle) * (turn - turn.T)
+        turned[:, :d] = loads[:, :d] @ R.T
+        if d == 3:
+            for k, q in enumerate(self.start.orientation[self.model.movable]):
+                turned[k, d:] = rotate_back(q, R @ rotate(q, loads[k, d:]))
+        return turned
 
     def joint_forces(self, r: Array | None = None) -> list[JointForce]:
         """Resultants between blocks in an equilibrium r (n, k), by default one that limit analysis finds."""
@@ -309,6 +348,7 @@ class Masonry:
         speed = np.linalg.norm(state.velocity[moving, :d], axis=1) + spin
         k = int(np.argmax(speed))
         falls = speed[k] > MOVING * float(np.linalg.norm(self.model.gravity)) * state.time
+        falls |= bool((moved > STRAYED * reach).any())
         name = self.model.names[moving[k]] or str(moving[k])
         return Verdict(can_stand, not falls, state.time, float(moved.max()), float(speed[k]), name)
 

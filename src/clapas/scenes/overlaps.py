@@ -1,4 +1,4 @@
-"""Check that bodies do not interpenetrate at the start."""
+"""Check that bodies do not interpenetrate at the start, and grains not where they appear."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clapas.dynamics.model import Model
+from clapas.dynamics.stepping import StepResult
 from clapas.errors import SceneError
 from clapas.geometry.colliders import Contacts
 from clapas.scenes.records import BodyRecord
 from clapas.typing import Array, Mask
 
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # of the size of the smaller body, at the start
+CROWDED = 1e-3  # of the size of the smaller body, where grains appear
 
 
 class Start(NamedTuple):
@@ -64,3 +67,23 @@ def refuse_overlaps(records: Sequence[BodyRecord], start: Start, tolerance: floa
         "move them apart, allow it with Scene(overlap=…) in metres ('overlap' in a scene file, --overlap for "
         "files of blocks), or let them pass with scene.ignore(a, b)"
     )
+
+
+def deepest_birth(model: Model, part: StepResult, alive: int) -> tuple[str, str, float] | None:
+    """The grain born deepest inside another body in a step, that body, and the depth (m); None if none was.
+
+    Contacts are those of the middle of the step: as deep as bodies can come until then is no overlap. Bodies
+    below ``alive`` were there before.
+    """
+    contacts, middle = part.contacts, part.middle
+    newer, older = np.maximum(contacts.a, contacts.b), np.minimum(contacts.a, contacts.b)
+    speed = np.linalg.norm(middle.velocity[:, : model.d], axis=1)
+    spin = np.linalg.norm(middle.velocity[:, model.d :], axis=1)
+    speed += np.where(spin > 0.0, spin * np.where(spin > 0.0, model.reach[: len(spin)], 0.0), 0.0)
+    allowed = CROWDED * np.minimum(model.reach[newer], model.reach[older])
+    allowed += part.state.dt * (speed[newer] + speed[older])
+    depth = np.where(newer >= alive, -contacts.gap - allowed, -np.inf)
+    if not (depth > 0.0).any():
+        return None
+    k = int(np.argmax(depth))
+    return model.names[newer[k]], model.names[older[k]], -float(contacts.gap[k])

@@ -33,6 +33,7 @@ from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.systems import energy_of
 from clapas.errors import NotSolved, SceneError, SettingsError, warn
 from clapas.scenes.compilation import compile_scene
+from clapas.scenes.overlaps import deepest_birth
 from clapas.scenes.recorders import RecordedStep, Recorder, Summary, Watcher
 from clapas.scenes.running import run_steps
 from clapas.scenes.scene import Scene
@@ -173,6 +174,7 @@ class Simulation:
     _commands: Commands
     _doubted: frozenset[str]
     _has_warned_of_rounding: bool
+    _has_warned_of_births: bool
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class Simulation:
             )
         self._neighbours = Neighbours(self.model)
         self._attached: list[_Attached] = []
-        self._doubted, self._has_warned_of_rounding = frozenset(), False
+        self._doubted, self._has_warned_of_rounding, self._has_warned_of_births = frozenset(), False, False
         self.reset(state)
 
     def __repr__(self) -> str:
@@ -242,6 +244,8 @@ class Simulation:
 
     def _one_step(self) -> None:
         self._last = ()  # frees the memory of its problem
+        # Grains of sources that begin at once are there before the first step.
+        alive = self.state.n_bodies if self.state.step else int(np.sum(self.model.birth == -np.inf))
         with np.errstate(over="ignore"):  # overflow is rejected below
             parts = divided_step(
                 self.model,
@@ -256,6 +260,8 @@ class Simulation:
         self.state, self._last = parts[-1].state, tuple(parts)
         require_speeds(self.model, self.state)
         self._warn_of_doubts()
+        if self.state.n_bodies > alive and not self._has_warned_of_births:
+            self._warn_of_births(next(part for part in parts if part.state.n_bodies > alive), alive)
         for part in parts:
             self.work += part.work
             self.external_work += part.given
@@ -294,6 +300,18 @@ class Simulation:
                 if doubt is not None:
                     self._doubted = self._doubted | {system.name}
                     warn(f"{system.bodies.word} '{system.name}' at t = {self.state.time:.6g} s: {doubt}")
+
+    def _warn_of_births(self, part: StepResult, alive: int) -> None:
+        """Warn once of a grain that has appeared inside another body, in a step before which others lived."""
+        deepest = deepest_birth(self.model, part, alive)
+        if deepest is not None:
+            self._has_warned_of_births = True
+            grain, other, depth = deepest
+            warn(
+                f"t = {part.middle.time:.6g} s: '{grain}' appeared {depth:.3g} m deep inside '{other}': "
+                "contacts keep bodies from going deeper, they do not push them apart. Lower the rate of the "
+                "source, give it more room, or lay its grains (laid=True). Later ones are not told"
+            )
 
     def run(self, duration: float, progress: Watcher | None = None) -> Summary:
         """Step until ``duration`` seconds from the start of the run.

@@ -21,9 +21,11 @@ from clapas.scenes.scene import Scene
 from clapas.studies.masonry import least_friction
 
 
-def block(d: int, width: float = 1.0, height: float = 2.0, mu: float = 0.7) -> Scene:
+def block(
+    d: int, width: float = 1.0, height: float = 2.0, mu: float = 0.7, gravity: tuple[float, ...] | None = None
+) -> Scene:
     """A block of mass 1 on the ground."""
-    scene = Scene(d=d)
+    scene = Scene(d=d, gravity=gravity)
     scene.law(mu=mu)
     if d == 2:
         corners = [(-width / 2, 0), (width / 2, 0), (width / 2, height), (-width / 2, height)]
@@ -267,3 +269,87 @@ def test_a_smooth_wedge_sinks_between_its_supports_and_is_held_all_the_way(tmp_p
     fall = settle(Masonry(scene), "support_r", (1, 0, 0), until=0.05)
     assert fall.collapse is None
     assert fall.bearable == pytest.approx(0.05, abs=1e-3)
+
+
+def glued_block(slope: float, force: float = 0.0, push: float = 0.0, **given: float) -> Scene:
+    """A block of weight 1 glued to a support by its corners; weight and loads turned by a slope (degrees)."""
+    angle = math.radians(slope)
+    along, down = (
+        np.array([math.cos(angle), 0, math.sin(angle)]),
+        np.array([math.sin(angle), 0, -math.cos(angle)]),
+    )
+    scene = Scene(gravity=tuple(down))
+    scene.law(mu=0.5, cohesion=given.get("cohesion", 0.25))
+    scene.add(Box((4, 2, 0.2)), (0, 0, -0.1), fixed=True, name="support")
+    scene.add(
+        Box((1, 1, 0.2)),
+        (0, 0, 0.1),
+        orientation=(math.sqrt(0.5), 0, 0, math.sqrt(0.5)),
+        mass=1.0,
+        force=tuple(force * down - push * along),
+        torque=tuple(-given.get("torque", 0.0) * down),
+        name="block",
+    )
+    return scene
+
+
+def test_tilt_of_a_glued_block() -> None:
+    """It slides where W sin a = mu (W cos a + C): sin a − cos a / 2 = 1/2 for mu = 1/2 and C = W."""
+    exact = math.degrees(2.0 * math.atan(0.5))
+    assert Masonry(glued_block(0.0)).largest_tilt([(1, 0, 0)]).angle == pytest.approx(exact, abs=2e-3)
+    assert Masonry(glued_block(exact - 0.2)).can_stand()
+    assert not Masonry(glued_block(exact + 0.2)).can_stand()
+
+
+@pytest.mark.parametrize(("force", "cohesion"), [(1.0, 0.0), (3.0, 0.0), (1.0, 0.25), (3.0, 0.5)])
+def test_loads_keep_their_direction_when_the_ground_is_tilted(force: float, cohesion: float) -> None:
+    """(W + F) sin a = mu ((W + F) cos a + C), and the limit asked at that slope itself."""
+    c = 4.0 * cohesion / (1.0 + force)
+    exact = math.degrees(math.asin(0.5 * c / math.hypot(1.0, 0.5)) + math.atan(0.5))
+    tilt = Masonry(glued_block(0.0, force, cohesion=cohesion)).largest_tilt([(1, 0, 0)])
+    assert tilt.angle == pytest.approx(exact, abs=2e-3)
+    assert Masonry(glued_block(exact - 0.2, force, cohesion=cohesion)).can_stand()
+    assert not Masonry(glued_block(exact + 0.2, force, cohesion=cohesion)).can_stand()
+
+
+def test_a_slanted_load_is_turned_with_the_weight() -> None:
+    """A push F towards the hill: W sin a − F cos a = mu (W cos a + F sin a)."""
+    pushed = Masonry(glued_block(0.0, push=0.25, cohesion=0.0))
+    for sign in (1.0, -1.0):
+        exact = math.degrees(math.atan2(0.5 + sign * 0.25, 1.0 - sign * 0.5 * 0.25))
+        assert pushed.largest_tilt([(sign, 0, 0)]).angle == pytest.approx(exact, abs=2e-3)
+
+
+def test_a_torque_is_turned_with_the_weight() -> None:
+    """The slope found is that at which the block, drawn with weight and torque turned, begins to slide."""
+    slope = Masonry(glued_block(0.0, torque=0.1)).largest_tilt([(1, 0, 0)]).angle
+    assert 30.0 < slope < math.degrees(2.0 * math.atan(0.5)) - 0.1
+    assert Masonry(glued_block(slope - 0.05, torque=0.1)).can_stand()
+    assert not Masonry(glued_block(slope + 0.05, torque=0.1)).can_stand()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_blocks_without_weight_stand(d: int) -> None:
+    scene = block(d, gravity=(0.0,) * d)
+    assert Masonry(scene).verdict().word == "stands"
+    assert Masonry(scene).joint_forces() == []
+
+
+def test_a_block_that_falls_onto_its_support_has_fallen() -> None:
+    scene = Scene()
+    scene.law(mu=0.5)
+    scene.add(Box((4, 2, 0.2)), (0, 0, -0.1), fixed=True, name="support")
+    scene.add(Box((1, 1, 0.5)), (0, 0, 0.75), density=2000, name="block")
+    verdict = Masonry(scene).verdict()
+    assert verdict.word == "falls"
+    assert verdict.moved == pytest.approx(0.5, abs=1e-2)  # it sinks in by what it falls in half a step
+
+
+@pytest.mark.parametrize("law", [{"threshold": 10.0}, {"viscosity": 1.0}])
+def test_laws_that_limit_analysis_does_not_know_are_named(law: dict[str, float]) -> None:
+    scene = Scene()
+    scene.law(mu=0.0, **law)
+    scene.add(Plane(), name="floor")
+    scene.add(Box((1, 1, 0.5)), (0, 0, 0.25), density=2000, name="block")
+    with pytest.raises(SettingsError, match="threshold or a viscosity"):
+        Masonry(scene).verdict()
