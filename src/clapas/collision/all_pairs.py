@@ -30,7 +30,8 @@ def all_near_pairs(shapes: Shapes, rules: Rules, reach: float) -> Records:
 
 def _near_spheres(shapes: Shapes, i: Indices, j: Indices, reach: float) -> Mask:
     centres, bound = float_view(shapes.centres, "x", "y", "z"), shapes.pieces["bound"]
-    away = np.linalg.norm(centres[j] - centres[i], axis=1)
+    with np.errstate(over="ignore"):  # infinitely far: not near
+        away = np.linalg.norm(centres[j] - centres[i], axis=1)
     return np.asarray(away <= bound[i] + bound[j] + reach)
 
 

@@ -19,7 +19,22 @@ from clapas.typing import Array
 
 COARSE = 0.1
 """Spacing of floating-point numbers over the radius of a body from which its position is meaningless."""
+LIGHTEST = 1e-300
+"""Mass (kg) and moment of inertia (kg·m²) below which inverses are not finite, or nearly so."""
 ADVICE = "look at the time step, and at the densities, velocities and forces of the scene"
+
+
+def require_masses(model: Model) -> None:
+    """Raise a SceneError that names the first movable body whose mass or inertia has no finite inverse."""
+    least = np.column_stack((model.mass, model.inertia)).min(axis=1)
+    light = np.flatnonzero(model.movable & (least < LIGHTEST))
+    if len(light):
+        body = int(light[0])
+        raise SceneError(
+            f"'{_name(model, body)}' has mass {model.mass[body]:.3g} kg and moments of inertia "
+            f"{model.inertia[body].tolist()} kg·m², too small to be divided by: look at its density, or its "
+            "mass and its size"
+        )
 
 
 def is_fast_beyond_numbers(velocity: Array) -> bool:

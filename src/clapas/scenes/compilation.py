@@ -14,6 +14,7 @@ from clapas.dynamics.joints.rows import JointRows, ends_on_systems, joint_rows
 from clapas.dynamics.model import Model
 from clapas.dynamics.names import Names
 from clapas.dynamics.neighbours import Neighbours
+from clapas.dynamics.representable import require_masses
 from clapas.dynamics.systems import on_true_surfaces
 from clapas.errors import SceneError
 from clapas.geometry.colliders import one_row_if_alike
@@ -59,6 +60,7 @@ def compile_scene(scene: Scene, check_overlaps: bool = True) -> Model:
         ignored=np.array(sorted(scene.ignored), dtype=np.int64) if scene.ignored else None,
         pressed=tuple(scene.pressed),
     )
+    require_masses(model)
     _refuse_couples(model)
     refuse_other_shapes(model)
     if check_overlaps:

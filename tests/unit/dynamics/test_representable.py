@@ -55,3 +55,18 @@ def test_walls_may_be_anywhere() -> None:
     scene = ball(0.0)
     scene.add(Sphere(1.0), (0, 0, 1e17), motion=Table([0.0, 1.0], [(0.0, 0, 0), (0, 0, 1.0)]), name="far")
     assert simulate(scene, 3e-3, 1e-3).n_frames == 4
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("density", [1e-315, 1e-299])
+def test_a_body_too_light_to_be_divided_by(density: float) -> None:
+    with pytest.raises(SceneError, match=r"'ball' has mass .* too small to be divided by"):
+        Simulation(ball(0.0, density), dt=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_body_beyond_all_places_is_refused_without_a_warning() -> None:
+    scene = ball(0.0)
+    scene.add(Sphere(0.1), (1e300, 0, 0.1), density=1.0, name="lost")
+    with pytest.raises(SceneError, match="'lost' is 1e"):
+        simulate(scene, 1e-3, 1e-3)
