@@ -291,8 +291,12 @@ class Averaging:
         pairs = [rows(shared.pairs[rank]) for rank in neighbours]
         self._where = np.concatenate([*pairs, np.empty(0, dtype=np.int64)]).astype(np.int64)
         bodies = shared.bodies
-        self._at, self._copies = np.asarray(rows(bodies), dtype=np.int64), shared.copies[bodies]
-        self._own = np.empty((len(bodies), size), table.dtype)
+        self._at = np.asarray(rows(bodies), dtype=np.int64)
+        self._share = (1.0 / shared.copies[bodies]).astype(table.dtype)
+        self._of = np.concatenate(  # which of the bodies each received row is of
+            [*(np.searchsorted(bodies, shared.pairs[rank]) for rank in neighbours), np.empty(0, np.int64)]
+        ).astype(np.int64)
+        self._total = np.empty((len(bodies), size), table.dtype)
         self._sent, self._received = (np.empty((len(self._where), size), table.dtype) for _ in range(2))
         spans = [slice(*self._ends[k : k + 2]) for k in range(len(neighbours))]
         self._outgoing = {rank: self._sent[span] for rank, span in zip(neighbours, spans, strict=True)}
@@ -304,9 +308,7 @@ class Averaging:
         if len(self._where):
             take_rows(self._table, self._where, self._sent)
             self._ranks.exchanged(self._outgoing, self._incoming)
-            mean_rows(
-                self._table, self._at, self._copies, self._where, self._received, self._before, self._own
-            )
+            mean_rows(self._table, self._at, self._share, self._of, self._received, self._before, self._total)
 
 
 @kernel
@@ -319,23 +321,19 @@ def take_rows(table: Array, where: Indices, taken: Array) -> None:
 
 @kernel
 def mean_rows(
-    table: Array, at: Indices, copies: Indices, where: Indices, received: Array, before: int, own: Array
+    table: Array, at: Indices, share: Array, of: Indices, received: Array, before: int, total: Array
 ) -> None:
     """Rows ``at`` become means over own ones and those received, ``before`` of which are from lower ranks."""
-    size = own.shape[1]
-    take_rows(table, at, own)
-    for i in range(len(at)):
-        for j in range(size):
-            table[at[i], j] = 0.0
+    total[:] = 0.0
     for k in range(before):
-        for j in range(size):
-            table[where[k], j] += received[k, j]
+        for j in range(total.shape[1]):
+            total[of[k], j] += received[k, j]
     for i in range(len(at)):
-        for j in range(size):
-            table[at[i], j] += own[i, j]
-    for k in range(before, len(where)):
-        for j in range(size):
-            table[where[k], j] += received[k, j]
+        for j in range(total.shape[1]):
+            total[i, j] += table[at[i], j]
+    for k in range(before, len(of)):
+        for j in range(total.shape[1]):
+            total[of[k], j] += received[k, j]
     for i in range(len(at)):
-        for j in range(size):
-            table[at[i], j] /= copies[i]
+        for j in range(total.shape[1]):
+            table[at[i], j] = share[i] * total[i, j]

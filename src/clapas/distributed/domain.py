@@ -280,9 +280,7 @@ def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tup
     position = layout.wrapped(own.rows[:, :d])
     if ranks.size == 1:
         return cuts or bisection(ranks, position, np.ones(len(position), dtype=np.int64)), own
-    number = numbers(own.ids, len(layout.is_owned))
-    places = number[np.concatenate((own.impulses.a, own.impulses.b))]
-    weight = 1 + np.bincount(places[places >= 0], minlength=len(own.ids))
+    weight = _weights(own, len(layout.is_owned))
     if cuts is not None:
         load = np.bincount(_owners(layout, cuts, own, position), weight, ranks.size)
         loads = ranks.total(load)
@@ -291,6 +289,13 @@ def partition(layout: Layout, own: Owned, d: int, cuts: Bisection | None) -> tup
     if cuts is None:
         cuts = bisection(ranks, position, weight)
     return cuts, _migrated(layout, own, _owners(layout, cuts, own, position))
+
+
+def _weights(own: Owned, count: int) -> Indices:
+    """Weight of each own body: one, and two for each contact, shared where both of its bodies are own."""
+    ends = numbers(own.ids, count)[np.stack((own.impulses.a, own.impulses.b))]
+    share = np.broadcast_to(np.where((ends >= 0).all(axis=0), 1, 2), ends.shape)
+    return 1 + np.bincount(ends[ends >= 0], share[ends >= 0], len(own.ids)).astype(np.int64)
 
 
 def _owners(layout: Layout, cuts: Bisection, own: Owned, position: Array) -> Indices:
@@ -380,7 +385,7 @@ def domain(
             *(np.full(len(each), rank) for rank, each in enumerate(incoming)),
         )
     )
-    order = np.argsort(ids)
+    order = np.argsort(ids, kind="stable")  # a few sorted runs
     ids, owner = ids[order], owner[order]
     number = numbers(ids, len(model.movable))
     given: dict[int, Indices] = {rank: number[each] for rank, each in enumerate(outgoing) if len(each)}

@@ -39,7 +39,7 @@ from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.solvers import NSGS, Auto, solve
 from clapas.solvers.local import Exact
 from clapas.solvers.loop import VISITS_PER_SECOND, MeasureEvery, Method, Progress, Solver, run
-from clapas.solvers.nsgs.momentum import Leader, Momentum, lead
+from clapas.solvers.nsgs.momentum import Leader, Momentum
 from clapas.solvers.nsgs.orders import Coloured
 from clapas.solvers.nsgs.precision import EPSILON, Doubts, is_coarse
 from clapas.solvers.nsgs.sweeps import (
@@ -170,11 +170,12 @@ class BorderedProblem:
     def split(self, copies: Indices) -> ContactProblem:
         """The problem in which body i has 1/copies[i] of its mass, used by the sweeps."""
         problem, blocks = self.problem, self.blocks
-        if (copies == 1).all():
+        several = np.flatnonzero(copies > 1)
+        if not len(several):
             return problem
         if isinstance(blocks, SphereBlocks):
             x_free = blocks.x_free.copy()
-            x_free[:, 6:] *= copies[:, None]
+            x_free[several, 6:] *= copies[several, None]
             light: BodyBlocks = blocks.with_free(x_free)
         else:
             root = np.sqrt(copies)
@@ -296,12 +297,14 @@ class BorderedSweeps(Method):
         return count
 
     def _led(self, count: int) -> int:
-        """Sweeps with momentum."""
+        """Sweeps with momentum; a rank without contacts only averages."""
         assert self._leader is not None
         self._momentum = self._leader.ahead(count, self._momentum, self._r, self._y)
+        shares = self._momentum.shares
         for turn in range(count):
-            lead(self._momentum.shares[turn], self._momentum, self._r, self._y)
-            self._sweep()
+            if self._sweeps is not None:
+                self._sweeps.sweep_ahead(self._momentum._replace(shares=shares[turn : turn + 1]))
+            self._border.average()
         return count
 
     def _extrapolated(self, count: int) -> int:

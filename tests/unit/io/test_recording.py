@@ -48,7 +48,8 @@ def scene() -> Scene:
     for k in range(3):
         made.add(Sphere(0.05), (0.03 * k, 0.01 * k, 0.06 + 0.11 * k), density=2000)
     above = DiscRegion((0, 0, 0.6), 0.1)
-    made.source(above, rate=40, radius=(0.03, 0.05), number=4, start=0.05, density=2000, name="rain")
+    fast = {"start": 0.05, "velocity": (0, 0, -4.0)}  # out of the way of the next
+    made.source(above, rate=40, radius=(0.03, 0.05), number=4, density=2000, name="rain", **fast)
     return made
 
 

@@ -13,6 +13,7 @@ from clapas.solvers import NSGS, solve
 from clapas.solvers.local import Exact
 from clapas.solvers.nsgs.layout import arrange
 from clapas.solvers.nsgs.momentum import SHARE, Leader, Momentum
+from clapas.solvers.nsgs.orders import Coloured, Given
 from clapas.solvers.nsgs.precision import REFUSALS, Doubts, is_coarse
 from clapas.solvers.nsgs.spheres import SphereSweeps
 from clapas.solvers.nsgs.sweeps import SweepSettings
@@ -136,6 +137,23 @@ def test_momentum_repeats_what_the_last_sweep_changed() -> None:
         by_hand.sweep(1)
         before = now
     np.testing.assert_allclose(led.impulses(), by_hand.impulses(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [Given(), Coloured()], ids=["one by one", "by vectors"])
+def test_one_sweep_ahead_starts_where_momentum_leads(order: Given | Coloured) -> None:
+    blocks, share = drawn(8), 0.5
+    problem = ContactProblem.from_blocks(blocks, mu=0.3)
+    led, plain = (NSGS(acceleration=0, order=order).sweeps(problem, NOTHING, is_single=False) for _ in "ab")
+    for sweeps in (led, plain):
+        sweeps.refresh()
+        sweeps.sweep(1)
+    before = Momentum(np.array([share]), 0.0 * led.r.flatten(), 0.0 * led.y.flatten())
+    led.sweep_ahead(before)
+    plain.r *= 1.0 + share
+    plain.y *= 1.0 + share
+    plain.sweep(1)
+    np.testing.assert_allclose(led.impulses(), plain.impulses(), rtol=1e-12, atol=1e-14)
+    assert np.abs(led.impulses()).max() > 0.1
 
 
 def test_momentum_grows_to_its_share_and_is_taken_back_where_residuals_grow() -> None:

@@ -123,8 +123,15 @@ class SphereSweeps(ParallelSweeps):
 
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps."""
+        self._sweep(count, self._momentum)
+
+    def sweep_ahead(self, momentum: Momentum) -> None:
+        """Do one sweep with a momentum kept elsewhere."""
+        self._sweep(1, momentum)
+
+    def _sweep(self, count: int, momentum: Momentum) -> None:
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
-        r, y, relaxation, momentum = self.r.reshape(-1), self.y, self._settings.relaxation, self._momentum
+        r, y, relaxation = self.r.reshape(-1), self.y, self._settings.relaxation
         self._on_threads(lambda worker: sweep(worker, count, relaxation, *blocks, momentum, r, y))
 
     def _accelerated(self, count: int) -> int:

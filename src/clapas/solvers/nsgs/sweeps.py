@@ -27,6 +27,7 @@ import numpy.typing as npt
 from clapas.compiled import inlined, kernel, subroutine
 from clapas.compiled.threads import Worker, chunk, wait
 from clapas.solvers.loop import Iteration
+from clapas.solvers.nsgs.momentum import Momentum, lead
 from clapas.solvers.nsgs.orders import Given, Shuffled
 from clapas.typing import Array, Indices
 
@@ -110,6 +111,11 @@ class Sweeps(Iteration):
     @abstractmethod
     def sweep(self, count: int) -> None:
         """Do ``count`` sweeps on ``r`` and ``y``."""
+
+    def sweep_ahead(self, momentum: Momentum) -> None:
+        """Do one sweep from where the momentum, with one β, leads ``r`` and ``y``."""
+        lead(momentum.shares[0], momentum, self.r.reshape(-1), self.y.reshape(-1))
+        self.sweep(1)
 
     def squares(self) -> tuple[float, float]:
         """Squares of the violation and of the velocities impulses cause, from ``y``; nan if not available."""
