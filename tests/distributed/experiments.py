@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ from clapas.geometry.shapes import Box, Clump, Plane, Sphere
 from clapas.multiscale import MicroMacroLATIN
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.recorders import Memory
-from clapas.scenes.regions import BoxRegion
+from clapas.scenes.regions import BoxRegion, DiscRegion
 from clapas.scenes.scene import Scene
 from clapas.scenes.simulation import Simulation, simulate
 from clapas.solvers import NSGS, Auto
@@ -339,6 +340,23 @@ def judged(ranks: Ranks) -> dict[str, Any]:
     return {"residuals": found}
 
 
+def crowded(ranks: Ranks) -> dict[str, Any]:
+    """Grains born inside others are told once, by rank 0, in the words of a run alone."""
+    scene = Scene()
+    scene.law(mu=0.3)
+    scene.add(Plane(), name="floor")
+    scene.source(DiscRegion((0, 0, 0.6), 1e-3), rate=50.0, number=4, radius=0.02, density=1000, name="rain")
+    model, told = compile_scene(scene), []
+    runs = RankSimulation(model, DT, ranks, NSGS(tol=TOL)), Simulation(model, DT, NSGS(tol=TOL))
+    for run in runs:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(round(0.1 / DT)):
+                run.step()
+        told.append([str(each.message) for each in caught])
+    return {"told": told, "elsewhere": int(ranks.total(float(len(told[0])))[0])}
+
+
 def recorded(ranks: Ranks) -> dict[str, Any]:
     """Probes and kept steps reach the recorder of rank 0, and a run goes on from a state on other ranks."""
     scene = packing()
@@ -377,6 +395,7 @@ EXPERIMENTS: tuple[Callable[[Ranks], dict[str, Any]], ...] = (
     coincident,
     same_bits,
     judged,
+    crowded,
     recorded,
 )
 

@@ -100,3 +100,11 @@ def test_one_rank_has_the_bits_of_a_run_without_mpi(tmp_path: Path) -> None:
     done = mpirun(1, Path(__file__).with_name("alone.py"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {"position": 0.0, "velocity": 0.0, "work": 0.0}
+
+
+def test_grains_born_inside_others_are_told_once(found: Found) -> None:
+    by_ranks, alone = found["crowded"]["told"]
+    assert by_ranks == alone
+    assert len(alone) == 1
+    assert "'rain 1' appeared" in alone[0]
+    assert found["crowded"]["elsewhere"] == 1

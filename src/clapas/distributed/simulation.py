@@ -27,8 +27,9 @@ from clapas.dynamics.sleep import Sleeping
 from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.subdivision import parts
 from clapas.dynamics.systems import bending_margin
-from clapas.errors import NotSolved, SettingsError
+from clapas.errors import NotSolved, SettingsError, warn
 from clapas.geometry.colliders import Contacts, order_by_identity
+from clapas.scenes.overlaps import Birth, deepest_birth
 from clapas.scenes.settings import OnUnsolved, named_solver
 from clapas.solvers.loop import Solver
 from clapas.status import Status
@@ -125,7 +126,7 @@ class RankSimulation:
             sweeping(self.solver)  # raises an error for unsupported solvers
         self.work = self.external_work = 0.0  # contribution of this rank
         self.unsolved, self.worst, self.epochs = 0, 0.0, 0
-        self._recent = 0.0
+        self._recent, self._has_warned_of_births = 0.0, False
         self.last: RankStep | None = None
         self._alive = 0
         self._wall_rows: tuple[Indices, Array, Array, Array]
@@ -247,6 +248,7 @@ class RankSimulation:
 
     def step(self) -> None:
         """Advance by one time step."""
+        alive = self._alive if self.state.step else int(np.sum(self.model.birth == -np.inf))
         with self.ranks.phase("share"):
             self._renew()
         count = 1
@@ -258,8 +260,12 @@ class RankSimulation:
             if k:
                 self._renew()
                 self.state = replace(self.state, step=number)
+            start, before = self.state, alive
+            alive = self._alive
             self._part(self.dt / count)
             assert self.last is not None
+            if alive > before and not self._has_warned_of_births:
+                self._warn_of_births(start, self.last, before)
             failed |= not self.last.status.is_solved
             self._recent = max(self._recent, self.last.residual)
             self.worst = max(self.worst, self._recent)
@@ -279,6 +285,18 @@ class RankSimulation:
         self.state, self.last = last_step.state, last_step
         self.work += last_step.work
         self.external_work += last_step.given
+
+    def _warn_of_births(self, start: State, last: RankStep, alive: int) -> None:
+        """Warn once, on rank 0, of a grain that has appeared inside another body in a step from ``start``."""
+        ids, contacts = self.domain.ids, last.contacts()
+        new = int(np.searchsorted(ids, alive))
+        found = deepest_birth(self.domain.model, contacts, start.velocity, last.state.dt, new)
+        mine = None if found is None else Birth(int(ids[found.grain]), int(ids[found.other]), found.depth)
+        births = [each for each in self.ranks.comm.allgather(mine) if each is not None]
+        self._has_warned_of_births = bool(births)
+        if births and self.ranks.rank == 0:
+            deepest = max(births, key=lambda birth: birth.depth)
+            warn(deepest.words(self.model, start.time))
 
     def worst_since(self) -> float:
         """Largest residual since the last call."""

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.dynamics.model import Model
-from clapas.dynamics.stepping import StepResult
 from clapas.errors import SceneError
 from clapas.geometry.colliders import Contacts
 from clapas.scenes.records import BodyRecord
@@ -69,21 +68,37 @@ def refuse_overlaps(records: Sequence[BodyRecord], start: Start, tolerance: floa
     )
 
 
-def deepest_birth(model: Model, part: StepResult, alive: int) -> tuple[str, str, float] | None:
-    """The grain born deepest inside another body in a step, that body, and the depth (m); None if none was.
+class Birth(NamedTuple):
+    """A grain that appeared inside another body: numbers of both, and the depth (m)."""
 
-    Contacts are those of the middle of the step: as deep as bodies can come until then is no overlap. Bodies
-    below ``alive`` were there before.
+    grain: int
+    other: int
+    depth: float
+
+    def words(self, model: Model, time: float) -> str:
+        """What to tell of it; the numbers are those of the model."""
+        return (
+            f"t = {time:.6g} s: '{model.names[self.grain]}' appeared {self.depth:.3g} m deep inside "
+            f"'{model.names[self.other]}': contacts keep bodies from going deeper, they do not push them "
+            "apart. Lower the rate of the source, give it more room, or lay its grains (laid=True). Later "
+            "ones are not told"
+        )
+
+
+def deepest_birth(model: Model, contacts: Contacts, velocity: Array, dt: float, alive: int) -> Birth | None:
+    """The grain born deepest inside another body in a step of dt; None if none was.
+
+    Contacts are those of the middle of the step: as deep as bodies of these velocities can come until then is
+    no overlap. Bodies below ``alive`` were there before.
     """
-    contacts, middle = part.contacts, part.middle
     newer, older = np.maximum(contacts.a, contacts.b), np.minimum(contacts.a, contacts.b)
-    speed = np.linalg.norm(middle.velocity[:, : model.d], axis=1)
-    spin = np.linalg.norm(middle.velocity[:, model.d :], axis=1)
+    speed = np.linalg.norm(velocity[:, : model.d], axis=1)
+    spin = np.linalg.norm(velocity[:, model.d :], axis=1)
     speed += np.where(spin > 0.0, spin * np.where(spin > 0.0, model.reach[: len(spin)], 0.0), 0.0)
     allowed = CROWDED * np.minimum(model.reach[newer], model.reach[older])
-    allowed += part.state.dt * (speed[newer] + speed[older])
+    allowed += dt * (speed[newer] + speed[older])
     depth = np.where(newer >= alive, -contacts.gap - allowed, -np.inf)
     if not (depth > 0.0).any():
         return None
     k = int(np.argmax(depth))
-    return model.names[newer[k]], model.names[older[k]], -float(contacts.gap[k])
+    return Birth(int(newer[k]), int(older[k]), -float(contacts.gap[k]))

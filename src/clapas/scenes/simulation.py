@@ -303,15 +303,11 @@ class Simulation:
 
     def _warn_of_births(self, part: StepResult, alive: int) -> None:
         """Warn once of a grain that has appeared inside another body, in a step before which others lived."""
-        deepest = deepest_birth(self.model, part, alive)
+        middle = part.middle
+        deepest = deepest_birth(self.model, part.contacts, middle.velocity, part.state.dt, alive)
         if deepest is not None:
             self._has_warned_of_births = True
-            grain, other, depth = deepest
-            warn(
-                f"t = {part.middle.time:.6g} s: '{grain}' appeared {depth:.3g} m deep inside '{other}': "
-                "contacts keep bodies from going deeper, they do not push them apart. Lower the rate of the "
-                "source, give it more room, or lay its grains (laid=True). Later ones are not told"
-            )
+            warn(deepest.words(self.model, middle.time))
 
     def run(self, duration: float, progress: Watcher | None = None) -> Summary:
         """Step until ``duration`` seconds from the start of the run.

@@ -30,9 +30,8 @@ def rain() -> Scene:
     scene.add(Plane(), name="floor")
     for k in range(4):
         scene.add(Sphere(0.1), position=(0.05 * k, 0.02 * k, 0.12 + 0.21 * k), density=2000)
-    scene.source(
-        DiscRegion((0, 0, 1.2), 0.1), rate=20, radius=(0.05, 0.08), number=5, density=2000, name="rain"
-    )
+    region, fast = DiscRegion((0, 0, 1.2), 0.1), (0, 0, -4.0)  # born grains are out of the way of the next
+    scene.source(region, rate=20, radius=(0.05, 0.08), number=5, density=2000, velocity=fast, name="rain")
     return scene
 
 
