@@ -67,11 +67,7 @@ class Obstacle:
         if self.orientation is not None:
             checks.orientation("obstacle", self.orientation, d)
         room = self._largest_rounding
-        if (
-            checks.number("obstacle", "rounding", self.rounding) < 0.0
-            or self.rounding < 0.0
-            or self.rounding > room
-        ):
+        if not 0.0 <= checks.number("obstacle", "rounding", self.rounding) <= room:
             raise SceneError(
                 f"rounding must be between 0 and {room:g} for this {self.shape.word}, got {self.rounding:g}"
             )
