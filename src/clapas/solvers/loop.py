@@ -419,8 +419,11 @@ def run(
 
 
 def _is_at_rounding_floor(record: _Record, tol: float, floor_of: Callable[[Array], float]) -> bool:
-    """Whether residuals have stagnated near a rounding floor that is above the tolerance."""
-    if record.unknowns is None or not record.has_stagnated:
+    """Whether residuals have stagnated near a rounding floor that is above the tolerance.
+
+    Where no solution exists impulses grow, and the floor with them: a residual of no use is not due to it.
+    """
+    if record.unknowns is None or record.best > USABLE or not record.has_stagnated:
         return False
     floor = floor_of(record.unknowns)
     return tol < floor and record.best <= NEAR_FLOOR * floor
