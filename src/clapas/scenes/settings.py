@@ -69,8 +69,8 @@ def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
     end = round(duration / dt) * dt
     if abs(end - duration) > UNEVEN * duration:
         warn(
-            f"duration = {duration:g} s is {duration / dt:.4g} steps of dt = {dt:g} s, which are whole: the run "
-            f"ends at t = {end:g} s. Take a duration that is a multiple of dt, or a smaller dt"
+            f"duration = {duration:g} s is {duration / dt:.4g} steps of dt = {dt:g} s, which are whole: the "
+            f"run ends at t = {end:g} s. Take a duration that is a multiple of dt, or a smaller dt"
         )
     check_every(every)
     checked_choice(on_unsolved)
