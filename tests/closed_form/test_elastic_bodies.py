@@ -160,6 +160,14 @@ def test_what_cannot_move_in_a_scene_is_refused() -> None:
         ElasticBodies(solid=solid, velocity=(1.0, 2.0, 3.0))
     with pytest.raises(SceneError, match="damping must be two numbers"):
         ElasticBodies(solid=solid, damping=(-1.0, 0.0))
+    with pytest.raises(SceneError, match="damping must be two numbers"):
+        ElasticBodies(solid=solid, damping=(0.0, np.inf))
+    load = np.zeros(8)
+    load[3] = np.nan
+    with pytest.raises(SceneError, match="load must be finite numbers, got nan at 3"):
+        ElasticBodies(solid=solid, load=load)
+    with pytest.raises(SceneError, match="skin must be a number, got 'thin'"):
+        ElasticBodies(solid=solid, skin="thin")  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ sides

@@ -254,6 +254,11 @@ def test_a_link_in_space_falls_on_a_plane_and_lies_there():
         ({"force": lambda q, v, t: [1.0, 2.0]}, "force(q, v, t) must be 1 numbers, got shape (2,)"),
         ({"velocity_terms": lambda q, v: 0.0}, "velocity_terms(q, v) must be 1 numbers, got shape ()"),
         ({"mass": lambda q: [[-1.0]]}, "mass(q) must be symmetric positive definite"),
+        ({"mass": lambda q: [[math.nan]]}, "mass(q) must be finite numbers; at q = [0.0] it is [[nan]]"),
+        (
+            {"mass": lambda q: [[2.0, 0.5], [-0.5, 2.0]], "q": [0.0, 0.0]},
+            "mass(q) must be symmetric; at q = [0.0, 0.0] its entries [0, 1] and [1, 0] are 0.5 and -0.5",
+        ),
         ({"v": [1.0, 2.0]}, "q and v must be lists of m numbers each"),
         ({"shapes": [(0, clapas.Disk(0.1))]}, "shapes need links"),
         ({"frames": lambda q: ([0.0], [0.0])}, "frames(q) must give positions (k, d)"),
@@ -267,6 +272,21 @@ def test_what_is_wrong_is_said(change, text):
     with pytest.raises(SceneError) as caught:
         LagrangianSystem(**({"mass": lambda q: [[1.0]], "q": [0.0]} | change))
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_system_without_links_moves_in_scenes_of_any_dimension(d):
+    """1 kg on a spring of 1 N/m: q = cos t. By midpoint steps q = cos ωt with ω = (2/h) asin(h/2)."""
+    scene = clapas.Scene(d=d)
+    scene.add_system(
+        LagrangianSystem(mass=lambda q: [[1.0]], force=lambda q, v, t: -q, q=[1.0]), name="spring"
+    )
+    h = 1e-2
+    q, v = parts(run(scene, duration=1.0, dt=h))[-1]
+    omega = 2.0 / h * math.asin(h / 2.0)
+    assert q == pytest.approx(math.cos(omega), abs=1e-12)
+    assert v == pytest.approx(-math.sin(omega) / math.sqrt(1.0 - h * h / 4.0), abs=1e-12)
+    assert q == pytest.approx(math.cos(1.0), abs=h * h / 12)
 
 
 def test_scenes_with_systems_refuse_what_does_not_reach_them():
@@ -383,6 +403,29 @@ def test_constraints_are_checked():
         LagrangianSystem(**given, constraints=lambda q: [[1.0, 0.0, 0.0]])
     with pytest.raises(SceneError, match=r"v at the start does not obey the constraints: A v = \[1.0\]"):
         LagrangianSystem(**given, v=[1.0, 0.0], constraints=lambda q: [[1.0, 0.0]])
+    with pytest.raises(SceneError, match=r"constraints\(q\) must be finite numbers; at q = \[0.0, 0.0\]"):
+        LagrangianSystem(**given, constraints=lambda q: [[math.nan, 0.0]])
+
+
+def test_constraints_that_fail_later_are_refused_where_they_do():
+    """The row is 0/0 past q₀ = 0.3, which the system reaches at 1 m/s."""
+    system = LagrangianSystem(
+        mass=lambda q: np.eye(2),
+        constraints=lambda q: [[0.0, 1.0 if q[0] < 0.3 else math.nan]],
+        q=[0.0, 0.0],
+        v=[1.0, 0.0],
+    )
+    with pytest.raises(SceneError, match=r"constraints\(q\) must be finite numbers; at q = \[0\.3"):
+        run(scene_with(system, gravity=(0, 0)), duration=1.0, dt=0.02)
+
+
+def test_mass_matrices_that_rounding_alone_makes_uneven_are_taken():
+    """Kilograms beside kg·m² of 1e-6: the tolerance goes by the units of each entry."""
+    M = np.array([[1.0, 1e-4], [1e-4 * (1 + 1e-12), 1e-6]])
+    system = LagrangianSystem(mass=lambda q: M, q=[0.0, 0.0])
+    np.testing.assert_array_equal(system.mass_matrix(np.zeros(2)), system.mass_matrix(np.zeros(2)).T)
+    with pytest.raises(SceneError, match="must be symmetric"):
+        LagrangianSystem(mass=lambda q: [[1.0, 1e-6], [2e-6, 1e-6]], q=[0.0, 0.0])
 
 
 def test_a_pole_on_a_cart_falls_against_a_wall():

@@ -113,3 +113,51 @@ def test_polygons_and_couples_in_one_scene_are_refused():
     scene.add(clapas.Sphere(0.1), (1, 0, 0.1), mass=1.0, material="felt")
     with pytest.raises(SceneError, match="cannot be in one scene yet: leave out one of them"):
         compile_scene(scene)
+
+
+def elastic_tile():
+    from clapas.bodies.elastic import Elastic, ElasticBodies, Solid, block
+
+    solid = Solid(
+        mesh=block((0.2, 0.2, 0.1), (2, 2, 1), origin=(0, 0, 2e-4)),
+        material=Elastic(young=1e6, poisson=0.3, density=700.0),
+    )
+    return ElasticBodies(solid=solid, velocity=(1, 2, 0)), 700.0 * 0.004
+
+
+def free_rod():
+    from clapas.bodies.rods import Rod, Rods
+
+    rod = Rod(
+        length=0.2, radius=R, density=700.0, young=1e8, elements=3, root="free", damping=1e-3,
+        position=(0, 0, R), velocity=(1, 2, 0),
+    )  # fmt: skip
+    return Rods([rod]), 700.0 * np.pi * R**2 * 0.2
+
+
+def sliding_point():
+    from clapas.bodies.lagrangian import LagrangianSystem
+
+    slider = LagrangianSystem(
+        mass=lambda q: np.eye(3),
+        force=lambda q, v, t: np.array([0.0, 0.0, -G]),
+        frames=lambda q: ([q], [[1.0, 0.0, 0.0, 0.0]]),
+        shapes=[(0, clapas.Sphere(R))],
+        q=[0.0, 0.0, R],
+        v=[1.0, 2.0, 0.0],
+    )
+    return slider, 1.0
+
+
+@pytest.mark.parametrize("make", [elastic_tile, free_rod, sliding_point])
+def test_systems_slide_on_a_tread(make):
+    """On a square section sliding is slowed along each axis by mu N, whatever the direction."""
+    mu, dt, (system, mass) = 0.2, 1e-3, make()
+    scene = clapas.Scene()
+    scene.law(mu=mu, section=[(1, -1), (1, 1), (-1, 1), (-1, -1)], direction=(1, 0, 0))
+    scene.add(clapas.Plane())
+    scene.add_system(system)
+    done = run(scene, 50, dt)
+    x, y, n = np.asarray(done.impulse).sum(axis=0) / dt
+    assert n > 0.5 * mass * G
+    np.testing.assert_allclose([x, y], -mu * n, rtol=1e-6)

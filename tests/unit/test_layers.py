@@ -74,5 +74,5 @@ def test_imports_point_down(part: str) -> None:
 
 
 def test_the_check_sees_imports() -> None:
-    below = {"compiled", "convex", "errors", "problems", "solvers", "status", "typing"}
+    below = {"compiled", "linalg", "convex", "errors", "problems", "solvers", "status", "typing"}
     assert imported(PACKAGE / "solvers" / "loop.py") == below

@@ -147,8 +147,7 @@ def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
     """The box given, or the largest inside the grains; whole periods of a cell where they are covered."""
     if where.low is not None and where.high is not None:
         return np.asarray(where.low, dtype=float), np.asarray(where.high, dtype=float)
-    if not instant.movable.any():
-        raise SettingsError("there is no grain to measure")
+    _require_grains(instant)
     found = box_inside(instant)
     if found is None:
         raise SettingsError(
@@ -156,6 +155,12 @@ def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
             "free surface: give its corners, low and high (--box LOW:HIGH of 'clapas measure')"
         )
     return found
+
+
+def _require_grains(instant: Instant) -> None:
+    """Raise if nothing moves freely: trusses, elastic bodies and rods are no grains."""
+    if not instant.movable.any():
+        raise SettingsError(f"there is no grain to measure at t = {instant.time:g} s")
 
 
 # -------------------------------------------------------------------- the measures
@@ -167,6 +172,7 @@ def heap_slope(instant: Instant) -> Slope:
     Columns are 1.5 mean diameters wide, grains faster than 5 cm/s are left out, and the ground is
     the height of a plane, or half a mean diameter above the centres of a pavement.
     """
+    _require_grains(instant)
     diameter = 2.0 * float(instant.reach[instant.movable].mean())
     samples = surface_samples(instant, SPACING * diameter, slowest=SLOW)
     return slope(samples, ground=ground_level(instant))
@@ -201,9 +207,8 @@ def _slope(run: Recording, where: Where) -> Measured:
 
 def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
     """Mean angle (degrees) of the flanks of a surface in the plane, without its ends, and its error."""
+    _require_grains(instant)
     centre, radius = instant.centre[instant.movable], instant.reach[instant.movable]
-    if len(centre) == 0:
-        raise SettingsError("there is no grain: no surface")
     left, right = float(centre[:, 0].min()), float(centre[:, 0].max())
     if where.low is not None and where.high is not None:
         left, right = float(where.low[0]), float(where.high[0])
@@ -237,7 +242,9 @@ def _packing(run: Recording, where: Where) -> Measured:
 
 
 def _coordination(run: Recording, where: Where) -> Measured:
-    result = coordination(instant_of(run, where.time))
+    instant = instant_of(run, where.time)
+    _require_grains(instant)
+    result = coordination(instant)
     more = {"rattlers": result.rattlers, "mean_of_backbone": result.mean_of_backbone}
     return Measured("coordination", result.mean, "", None, "neighbours with a force, mean over grains", more)
 
@@ -307,20 +314,23 @@ def _flow(run: Recording, where: Where) -> Measured:
             f"a flow needs three kept steps at least, got {int(kept.sum())} in the middle of the run "
             "(every=…, --every of 'clapas run', keeps more)"
         )
+    unit = in_dimension("kg/s", model.d)
+    if np.ptp(passed[kept]) == 0.0:  # a fit would give rounding
+        note = f"nothing passes the height {where.level:g} m in the middle 80 % of the run"
+        return Measured("flow", 0.0, unit, 0.0, note, {"passed": float(passed[-1] - passed[0])})
     (rate, _), covariance = np.polyfit(times[kept], passed[kept], 1, cov="unscaled")
     residual = passed[kept] - np.polyval(np.polyfit(times[kept], passed[kept], 1), times[kept])
     error = math.sqrt(covariance[0, 0] * float(residual @ residual) / max(1, int(kept.sum()) - 2))
     note = f"mass down through the height {where.level:g} m, in the middle 80 % of the run; standard error"
-    unit = in_dimension("kg/s", model.d)
     return Measured("flow", float(rate), unit, error, note, {"passed": float(passed[-1] - passed[0])})
 
 
 def _speed(run: Recording, where: Where) -> Measured:
     instant = instant_of(run, where.time)
+    _require_grains(instant)
     speeds = np.linalg.norm(instant.velocity[instant.movable], axis=1)
-    value = float(speeds.max(initial=0.0))
-    more = {"mean": float(speeds.mean()) if len(speeds) else 0.0}
-    return Measured("speed", value, "m/s", None, "of the fastest grain", more)
+    more = {"mean": float(speeds.mean())}
+    return Measured("speed", float(speeds.max()), "m/s", None, "of the fastest grain", more)
 
 
 def _energy(run: Recording, where: Where) -> Measured:

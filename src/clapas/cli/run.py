@@ -266,14 +266,13 @@ def describe(recording: Recording) -> dict[str, Any]:
     import numpy as np
 
     last = recording.frame(-1)
-    carriers = sum(len(each.rows) for each in recording.systems)
     residual, iterations = recording.column("residual"), recording.column("iterations")
     started = int(recording.frame(0).state.step == 0)  # the initial frame belongs to no step
     worst = np.fmax(residual, recording.column("worst"))  # NaN in files of earlier versions
     return {
         "recording": recording.path,
         "frames": recording.n_frames,
-        "bodies": recording.model.n_bodies - carriers,  # carriers belong to systems
+        "bodies": recording.n_bodies,
         "d": recording.model.d,
         "systems": [
             {"name": each.name, "kind": each.kind, "velocities": each.n_dof} for each in recording.systems

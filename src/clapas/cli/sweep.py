@@ -47,6 +47,8 @@ def sweep(
     from clapas.sweeps.running import column_of
 
     definition = Sweep.load(file)
+    if parquet:
+        table.import_parquet()  # what is missing is told before the runs, not after
     kind = executor or ("mpi" if is_launched() else "processes")
     folder = out or Path(f"{file.stem}-sweep")
     if kind == "mpi":

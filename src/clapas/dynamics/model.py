@@ -166,6 +166,11 @@ class Model:
         return len(self.mass)
 
     @cached_property
+    def n_carriers(self) -> int:
+        """Rows of the table of bodies that are no bodies: frames that carry the shapes of systems."""
+        return sum(len(system.rows) for system in self.systems)
+
+    @cached_property
     def masses(self) -> Array:
         """Mass of each degree of freedom, (N, 3) or (N, 6): the diagonal of M."""
         return self.masses_of(slice(None))

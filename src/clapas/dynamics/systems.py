@@ -227,6 +227,8 @@ def with_carriers(model: Model, state: State) -> State:
     """The state with the poses and velocities of carriers taken from its parts."""
     position, orientation, velocity = state.position.copy(), state.orientation.copy(), state.velocity.copy()
     for system, part in zip(model.systems, state.parts, strict=True):
+        if not len(system.rows):  # a system without links has no dimension of its own
+            continue
         poses, twists = system.bodies.poses(part), system.bodies.twists(part)
         position[system.rows] = poses.position[system.carrier]
         orientation[system.rows] = poses.orientation[system.carrier]

@@ -37,6 +37,8 @@ def export_csv(recording: Recording, folder: str | os.PathLike[str]) -> list[Pat
 def _frames(recording: Recording, folder: Path) -> Path:
     names = "step time dt alive kinetic potential work given residual iterations seconds".split()
     columns = [recording.column(name) for name in names]
+    alive = names.index("alive")
+    columns[alive] = columns[alive] - recording.n_carriers
     d = recording.model.d
     header = [headed(name, in_dimension(layout.FRAMES[name].unit, d)) for name in names]
     return _write(folder / "frames.csv", header, zip(*columns, strict=True))

@@ -126,6 +126,14 @@ class LCP:
             return math.inf  # overflow
         return max(violation / scale, ROUNDING * (size / scale))
 
+    def rounding_floor(self, z: npt.ArrayLike) -> float:
+        """The lowest residual that rounding allows at z: that of λ z, or of the terms summed in M z + q."""
+        z = np.abs(self.unknowns(z))
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = np.maximum(abs(self.M) @ z + np.abs(self.q), self.response * z)
+            scale = norm(self.q) or norm(self.response * z) or 1.0
+            return ROUNDING * (norm(terms) / scale)
+
     def energy_distance(self, z: npt.ArrayLike, reference: npt.ArrayLike) -> float:
         """η = √[(z − z*)ᵀM(z − z*) / z*ᵀM z*] to a reference z*, by which the thesis compares methods.
 

@@ -10,11 +10,12 @@ from typing import Any, Literal
 from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.sleep import Sleeping
-from clapas.errors import SettingsError
+from clapas.errors import SettingsError, warn
 from clapas.solvers import registry
 from clapas.solvers.loop import Solver
 
 MOST_STEPS = 10**15  # beyond, t + dt rounds to t
+UNEVEN = 0.01  # of the duration: a run that ends so much earlier or later is told
 SCHEMES = {"moreau-midpoint": MoreauMidpoint, "moreau-jean": MoreauJean, "quasi-static": QuasiStatic}
 OnUnsolved = Literal["raise", "record"]
 
@@ -47,7 +48,7 @@ def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
 
 
 def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
-    """Check the arguments of a run."""
+    """Check the arguments of a run; warn of a duration that is far from a whole number of steps."""
     for name, value in {"dt": dt, "duration": duration, "every": every}.items():
         _require_number(name, value)
     checked_step(dt)
@@ -64,6 +65,12 @@ def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
         raise SettingsError(
             f"duration = {duration:g} s is less than half of dt = {dt:g} s: not one step would be made; "
             "take a longer run or a smaller dt"
+        )
+    end = round(duration / dt) * dt
+    if abs(end - duration) > UNEVEN * duration:
+        warn(
+            f"duration = {duration:g} s is {duration / dt:.4g} steps of dt = {dt:g} s, which are whole: the "
+            f"run ends at t = {end:g} s. Take a duration that is a multiple of dt, or a smaller dt"
         )
     check_every(every)
     checked_choice(on_unsolved)

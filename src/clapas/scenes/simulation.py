@@ -218,7 +218,7 @@ class Simulation:
         self.reset(state)
 
     def __repr__(self) -> str:
-        n, state = self.model.n_bodies, self.state
+        n, state = self.model.n_bodies - self.model.n_carriers, self.state
         bodies = f"{n} bod{'y' if n == 1 else 'ies'} in {self.model.d}-D"
         return f"Simulation({bodies}, step {state.step}, t = {state.time:.6g} s)"
 

@@ -18,7 +18,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
@@ -28,6 +28,8 @@ import numpy.typing as npt
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import NotSolved, ProblemError, SettingsError
+from clapas.linalg.norms import norm
+from clapas.problems import magnitudes
 from clapas.problems.contact import MANY, SMALLEST, ContactProblem
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
@@ -304,8 +306,9 @@ def rounding_floor(problem: ContactProblem, r: Array) -> float:
     speed = problem.free_speed
     if not speed > 0.0:
         return 0.0
-    terms = problem.response * np.linalg.norm(r, axis=1)
-    lowest = max(np.finfo(float).eps * np.linalg.norm(terms), SMALLEST * bool(r.any()))
+    with np.errstate(over="ignore", invalid="ignore"):  # of impulses that diverge
+        terms = norm(problem.response[:, None] * r)
+    lowest = max(np.finfo(float).eps * terms, SMALLEST * bool(r.any()))
     return float(lowest / speed)
 
 
@@ -419,8 +422,11 @@ def run(
 
 
 def _is_at_rounding_floor(record: _Record, tol: float, floor_of: Callable[[Array], float]) -> bool:
-    """Whether residuals have stagnated near a rounding floor that is above the tolerance."""
-    if record.unknowns is None or not record.has_stagnated:
+    """Whether residuals have stagnated near a rounding floor that is above the tolerance.
+
+    Where no solution exists impulses grow, and the floor with them: a residual of no use is not due to it.
+    """
+    if record.unknowns is None or record.best > USABLE or not record.has_stagnated:
         return False
     floor = floor_of(record.unknowns)
     return tol < floor and record.best <= NEAR_FLOOR * floor
@@ -518,7 +524,7 @@ def solve(
     if isinstance(solver, DirectModel):
         solution = solver.compute(problem, guess)
     elif problem.is_definite:
-        solution = iterate(problem, solver, guess, progress)
+        solution = _iterate_at_any_size(problem, solver, guess, progress)
     else:
         from clapas.solvers.semidefinite import solve_semidefinite
 
@@ -526,6 +532,20 @@ def solve(
     if check and not solution.status.is_answered:
         raise NotSolved(solution, _existence_advice(solution))
     return solution
+
+
+def _iterate_at_any_size(
+    problem: ContactProblem, solver: Solver, guess: Array, watcher: Watcher | None
+) -> Solution:
+    """Run a method; where squares of the velocities overflow or vanish, in another unit of velocity."""
+    if (factor := magnitudes.factor(problem)) != 1.0:
+        scaled = iterate(magnitudes.scaled(problem, factor), solver, guess * factor, watcher)
+        with np.errstate(over="ignore"):
+            r = scaled.r / factor
+        residual = problem.residual(r)  # the judge sees the given problem
+        if residual <= solver.tol or not scaled.status.is_solved:
+            return replace(scaled, problem=problem, r=r, residual=residual)
+    return iterate(problem, solver, guess, watcher)
 
 
 def _existence_advice(solution: Solution) -> str:

@@ -59,7 +59,7 @@ def numbers_of(recording: Recording) -> dict[str, Any]:
     row: dict[str, Any] = {
         "steps": last.state.step,
         "time": last.state.time,
-        "bodies": last.state.n_bodies,
+        "bodies": last.n_bodies,
         "contacts": len(last.contacts),
         "kinetic": last.kinetic,
         "potential": last.potential,

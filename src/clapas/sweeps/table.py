@@ -55,15 +55,20 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     os.replace(new, path)
 
 
+def import_parquet() -> tuple[Any, Any]:
+    """The modules of Arrow and Parquet; raises MissingDependency without them."""
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError:
+        raise MissingDependency("pyarrow", "tables", "a table in Parquet") from None
+
+
 def write_parquet(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     """Write the table as Parquet; units are in the metadata of the fields, as ``unit``.
 
     Lists stay lists. A column of several kinds (numbers and words, numbers and lists) becomes text.
     """
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError:
-        raise MissingDependency("pyarrow", "tables", "a table in Parquet") from None
+    arrow, parquet = import_parquet()
 
     def column(name: str) -> Any:
         cells = [row.get(name) for row in rows]

@@ -145,6 +145,14 @@ class Palette:
             else LinearSegmentedColormap.from_list(name, list(stops))
         )
 
+    @property
+    def title(self) -> str | None:
+        """Title of the scale; None where nothing has a colour of it."""
+        title, has_rigid = self.colouring.title, bool(self.shown.recording.model.movable.any())
+        if not self.skins or any(field.name == self.name for skin in self.skins for field in skin.fields):
+            return title
+        return f"{title}, rigid bodies" if has_rigid else None  # skins are plain
+
     def colours(self, frame: Frame) -> Array:
         """Colours (N, 3) of the bodies in a frame; fixed ones are grey."""
         from matplotlib.colors import to_rgb

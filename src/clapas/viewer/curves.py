@@ -115,6 +115,8 @@ def _values(recording: Recording, column: str, is_logarithmic: bool) -> Array:
         values = np.diff(recording.column("contact_end"), prepend=0).astype(float)
     else:
         values = np.asarray(recording.column(column), dtype=float)
+    if column == "alive":
+        values = values - recording.n_carriers
     if column == "potential" and len(values):
         values = values - values[0]
     # a logarithm has no zero: leave a gap

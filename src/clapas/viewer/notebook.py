@@ -50,7 +50,7 @@ def simulation_html(simulation: Simulation) -> str:
     joules = in_dimension("J", simulation.model.d)
     rows = {
         "time": f"{state.time:g} s, step {state.step} of {simulation.dt:g} s",
-        "bodies": f"{state.n_bodies}",
+        "bodies": f"{state.n_bodies - simulation.model.n_carriers}",
         "contacts": "none yet" if last is None else f"{len(last.contacts)}",
         "residual": "none yet" if last is None else f"{last.solution.residual:.2e}",
         "energy": f"{energy.kinetic:.6g} {joules} kinetic, {energy.potential:.6g} {joules} potential",
@@ -72,7 +72,7 @@ def recording_html(recording: Recording) -> str:
         "file": recording.path.name,
         "frames": f"{recording.n_frames}",
         "time": f"{times[0]:g} to {times[-1]:g} s",
-        "bodies": f"{recording.frame(-1).state.n_bodies}",
+        "bodies": f"{recording.frame(-1).n_bodies}",
         "contacts at the end": f"{len(recording.frame(-1).contacts)}",
     }
     return _card("Recording", rows, _picture(recording))

@@ -189,8 +189,9 @@ class _Figures:
             axes.set_axis_off()
         else:
             axes.set(xlabel=self.labels[0], ylabel=self.labels[1])
-        scale = ScalarMappable(self.palette.norm, self.palette.map)
-        figure.colorbar(scale, ax=axes, label=self.palette.colouring.title, shrink=0.8, format="%.3g")
+        if self.palette.title is not None:
+            scale = ScalarMappable(self.palette.norm, self.palette.map)
+            figure.colorbar(scale, ax=axes, label=self.palette.title, shrink=0.8, format="%.3g")
         if self.forces != "none":
             drawn = draw_forces(
                 axes, self.painter, Instant.of_recording(self.shown.recording, index), self.forces
@@ -199,7 +200,7 @@ class _Figures:
         state = frame.state
         # Title of the figure: in small figures colour bars leave too little room above the axes.
         figure.suptitle(
-            f"t = {state.time:.4g} s, {state.n_bodies} bodies, {len(frame.contacts)} contacts",
+            f"t = {state.time:.4g} s, {frame.n_bodies} bodies, {len(frame.contacts)} contacts",
             fontsize=min(10.0, self.size[0] / 36),
         )
         return figure

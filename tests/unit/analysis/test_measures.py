@@ -220,6 +220,25 @@ def test_a_flow_is_counted() -> None:
         assert measure(run, "flow", level=-1.0).more["passed"] == pytest.approx(0.2 * 20, abs=0.21)
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_runs_without_grains_have_no_slope_speed_or_neighbours(d: int) -> None:
+    scene = Scene(d=d)
+    scene.law(mu=0.5)
+    scene.add(Plane() if d == 3 else HalfPlane())
+    with simulate(scene, 0.05, 0.01) as run:
+        for what in ("slope", "speed", "coordination", "packing"):
+            with pytest.raises(SettingsError, match=r"there is no grain to measure at t = 0\.05 s"):
+                measure(run, what)
+
+
+def test_a_flow_of_nothing_is_zero(stack: Path) -> None:
+    """A line through equal masses has a slope of rounding."""
+    for level in (-1.0, 1.0):  # no box is below, one is
+        found = measure(stack, "flow", level=level)
+        assert (found.value, found.error, found.more["passed"]) == (0.0, 0.0, 0.0)
+        assert found.note == f"nothing passes the height {level:g} m in the middle 80 % of the run"
+
+
 def test_words_and_refusals(stack: Path) -> None:
     assert str(Measured("slope", 25.66, "°", 0.84)) == "25.66 ± 0.84 °"
     assert str(Measured("packing", 0.61234, "")) == "0.6123"

@@ -61,3 +61,63 @@ def test_a_run_of_rods_is_recorded_and_photographed(tmp_path: Path) -> None:
 
         assert snapshot(run, tmp_path / "rod.png", colour="curvature").stat().st_size > 1000
     assert tip[2] < 0.0
+
+
+def cube_of_jelly(*, with_ball: bool) -> clapas.Scene:
+    """An elastic cube of 26 nodes and 48 sides at its surface, on a floor; maybe a ball beside it."""
+    from clapas.bodies.elastic import ElasticBodies, Solid
+    from clapas.bodies.elastic.generators import block
+    from clapas.bodies.elastic.materials import Elastic
+
+    soft = Elastic(young=1e6, poisson=0.3, density=1000.0)
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    scene.add(clapas.Plane(), name="floor")
+    if with_ball:
+        scene.add(clapas.Sphere(0.1), (2, 0, 0.1), mass=1.0)
+    solid = Solid(mesh=block((1.0, 1.0, 1.0), (2, 2, 2), origin=(0, 0, 0.01)), material=soft)
+    scene.add_system(ElasticBodies(solid=solid), name="jelly")
+    return scene
+
+
+@pytest.mark.parametrize("with_ball", [False, True])
+def test_carriers_of_systems_are_counted_as_bodies_nowhere(tmp_path: Path, with_ball: bool) -> None:
+    """The floor, and maybe a ball: 1 or 2 bodies in the report, tables, titles, and of a simulation."""
+    from clapas.cli.run import describe
+    from clapas.io.tables import export_csv
+    from clapas.sweeps.running import numbers_of
+    from clapas.viewer.pictures import _Figures
+
+    scene, count = cube_of_jelly(with_ball=with_ball), 1 + with_ball
+    simulation = clapas.Simulation(scene, dt=1e-3)
+    assert simulation.model.n_bodies > 20
+    assert f"Simulation({count} bod" in repr(simulation)
+    with clapas.simulate(scene, 2e-3, 1e-3, out=tmp_path / "jelly.h5") as run:
+        assert describe(run)["bodies"] == run.n_bodies == run.frame(-1).n_bodies == count
+        assert numbers_of(run)["bodies"] == count
+        assert f"{count} bodies" in repr(run.frame(0))
+        table = export_csv(run, tmp_path)[0].read_text(encoding="utf-8").splitlines()
+        alive = table[0].split(",").index("alive")
+        assert [int(row.split(",")[alive]) for row in table[1:]] == [count] * 3
+        figure = _Figures(run, "oblique", "speed", (480, 320), [0]).of(-1)
+        assert f"{count} bodies" in figure.get_suptitle()
+
+
+@pytest.mark.parametrize(
+    ("with_ball", "colour", "labels"),
+    [
+        (False, "speed", []),
+        (True, "speed", ["speed (m/s), rigid bodies"]),
+        (False, "von Mises", ["von Mises (Pa)"]),
+    ],
+)
+def test_a_scale_of_colours_is_drawn_where_something_has_them(
+    tmp_path: Path, with_ball: bool, colour: str, labels: list[str]
+) -> None:
+    """An elastic body is plain beside the speeds of rigid ones."""
+    from clapas.viewer.pictures import _Figures
+
+    scene = cube_of_jelly(with_ball=with_ball)
+    with clapas.simulate(scene, 2e-3, 1e-3, out=tmp_path / "jelly.h5") as run:
+        figure = _Figures(run, "oblique", colour, (480, 320), [0]).of(-1)
+    assert [axes.get_ylabel() for axes in figure.axes[1:]] == labels

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from clapas.io import write
+from clapas.problems import ContactProblem
 from tests.unit.cli.conftest import Run
 
 
@@ -40,3 +45,12 @@ def test_bad_input(run: Run) -> None:
     outcome = run("exists", "gallery:rigid-square", "--tol", 0)
     assert outcome.code == 2
     assert "tol must be positive" in outcome.err
+
+
+def test_numbers_that_cannot_be_inverted_end_in_a_verdict(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "light.hdf5"
+    write(file, ContactProblem(W=1e-310 * np.eye(2), q=[[-1.0, 1.0]], mu=0.5))
+    outcome = run("exists", file)
+    assert outcome.code == 1
+    assert "verdict   unknown: " in outcome.out
+    assert "the motion is too large for a number" in outcome.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,23 @@ def test_durations_of_as_many_steps_are_told(run: Run) -> None:
     Path("slides.toml").write_text(SWEEP.replace("= 0.02", "= [0.02, 0.0203]"))
     outcome = run("sweep", "slides.toml", "--executor", "threads", "--workers", 1)
     assert "note: sweep: run.duration = 0.02 and 0.0203 s are both 20 steps of 0.001 s" in outcome.err
+
+
+def test_a_missing_package_is_told_before_the_runs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    Path("slides.toml").write_text(SWEEP)
+    outcome = run("sweep", "slides.toml", "--executor", "threads", "--workers", 1, "--parquet")
+    assert outcome.code != 0
+    assert "a table in Parquet needs the package 'pyarrow'" in outcome.err
+    assert not Path("slides-sweep").exists()
+
+
+def test_durations_between_two_steps_are_told(run: Run) -> None:
+    Path("slides.toml").write_text(SWEEP.replace("= 0.02", '= 0.05\n"run.dt" = 0.02'))
+    outcome = run("sweep", "slides.toml", "--executor", "threads", "--workers", 1)
+    assert "duration = 0.05 s is 2.5 steps of dt = 0.02 s, which are whole: the run ends at t = 0.04 s" in (
+        outcome.err
+    )
 
 
 def test_failures_are_the_exit_code(run: Run) -> None:

@@ -24,6 +24,7 @@ from clapas.bodies.elastic.elements import CORNERS, element
 from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.errors import SceneError
+from clapas.geometry import checks
 from clapas.typing import Array, Indices
 
 CANDIDATES = 6  # sides near a node that are tried
@@ -362,5 +363,4 @@ def check_surfaces(surface: str, other: str) -> None:
 
 def check_friction(mu: float) -> None:
     """Reject an invalid coefficient of friction."""
-    if not 0.0 <= mu < np.inf:
-        raise SceneError(f"mu must be a number ≥ 0, got {mu!r}")
+    checks.at_least_zero("contact", "mu", mu)

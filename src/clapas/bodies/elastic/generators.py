@@ -10,6 +10,7 @@ import numpy.typing as npt
 from clapas.bodies.elastic.elements import SOLID_ELEMENTS, element
 from clapas.bodies.elastic.mesh import Mesh
 from clapas.errors import SceneError, unknown_name
+from clapas.geometry import checks
 from clapas.typing import Array, Indices
 
 SIDES = {
@@ -50,17 +51,19 @@ def block(
     >>> block((1, 1, 1), (2, 2, 2), "Tet10").n_cells
     48
     """
-    d = len(size)
-    if d not in SIDES or len(divisions) != d or min(size) <= 0.0:
+    d = np.size(size)
+    if d not in SIDES or np.ndim(size) != 1 or not np.iterable(divisions) or len(divisions) != d:
         raise SceneError(
             f"block: size and divisions must be 2 or 3 positive numbers each, got {size} and {divisions}"
         )
+    for length in size:
+        checks.positive("block", "size", length)
     kind = ("Q4" if d == 2 else "Hex8") if kind is None else kind
     if kind not in SOLID_ELEMENTS:
         raise unknown_name("solid element", kind, SOLID_ELEMENTS)
     if element(kind).d != d:
         raise SceneError(f"block: {kind} is an element of {element(kind).d}-D, the block is in {d}-D")
-    corner = np.zeros(d) if origin is None else np.asarray(origin, dtype=float)
+    corner = np.zeros(d) if origin is None else np.array(checks.vector("block", "origin", origin, d))
     stations = [corner[i] + size[i] * _shares(divisions[i]) for i in range(d)]
     counts = [len(line) for line in stations]
     # The first axis runs fastest.
@@ -204,11 +207,19 @@ def hertz_block(contact: float, size: float, cells: int, kind: str = "Q4", *, gr
 
 
 def _shares(divisions: int | npt.ArrayLike) -> Array:
-    if isinstance(divisions, (int, np.integer)):
+    if np.ndim(divisions) == 0:
+        if isinstance(divisions, bool) or not isinstance(divisions, (int, np.integer)):
+            raise SceneError(
+                "block: a division must be a whole number of cells, or stations from 0 to 1, got "
+                f"{divisions!r}"
+            )
         if divisions < 1:
             raise SceneError(f"block: an axis needs at least one cell, got {divisions}")
         return np.linspace(0.0, 1.0, int(divisions) + 1)
-    stations = np.asarray(divisions, dtype=float)
+    try:
+        stations = np.asarray(divisions, dtype=float)
+    except (TypeError, ValueError):
+        raise SceneError(f"block: stations must be numbers from 0 to 1, got {divisions!r}") from None
     if stations.ndim != 1 or len(stations) < 2 or stations[0] != 0.0 or stations[-1] != 1.0:
         raise SceneError(f"block: stations must go from 0 to 1, got {divisions!r}")
     if (np.diff(stations) <= 0.0).any():

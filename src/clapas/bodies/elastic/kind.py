@@ -30,6 +30,7 @@ from clapas.bodies.joined import Anchor, Anchored
 from clapas.bodies.kind import Energy, Part, Poses, Span, Touches
 from clapas.bodies.touched import Neighbourhood, Sides
 from clapas.errors import SceneError, SettingsError
+from clapas.geometry import checks
 from clapas.geometry.colliders import Contacts
 from clapas.geometry.shapes.base import Shape
 from clapas.linalg.factored_mass import FactoredMass
@@ -93,16 +94,20 @@ class ElasticBodies:
                 raise SceneError("ElasticBodies: every material needs a density > 0 (kg/m³)")
         if any(support.value for support in self.supports):
             raise SceneError("ElasticBodies: supports must hold (value 0); move things by loads or obstacles")
-        if np.shape(self.damping) != (2,) or not min(self.damping) >= 0.0:
+        damping = _as_numbers(self.damping)
+        if damping.shape != (2,) or not (np.isfinite(damping) & (damping >= 0.0)).all():
             raise SceneError(
                 f"ElasticBodies: damping must be two numbers a (1/s) and b (s), ≥ 0, got {self.damping!r}"
             )
-        if self.skin is not None and not self.skin > 0.0:
-            raise SceneError(f"ElasticBodies: skin must be positive, got {self.skin!r}")
+        if self.skin is not None:
+            checks.positive("ElasticBodies", "skin", self.skin)
         if self.load is not None and np.shape(self.load) != (self.solid.n_dof,):
             raise SceneError(
                 f"ElasticBodies: load must be ({self.solid.n_dof},), got shape {np.shape(self.load)}"
             )
+        if self.load is not None and not np.isfinite(load := _as_numbers(self.load)).all():
+            first = int(np.flatnonzero(~np.isfinite(load))[0])
+            raise SceneError(f"ElasticBodies: load must be finite numbers, got {self.load[first]} at {first}")
         if self._start_velocity.shape != self.solid.mesh.nodes.shape:
             raise SceneError("ElasticBodies: velocity must be d numbers, or one row per node")
         if not np.isfinite(self._start_velocity).all():
@@ -140,7 +145,7 @@ class ElasticBodies:
 
     @cached_property
     def _start_velocity(self) -> Array:
-        velocity = np.zeros(self.solid.d) if self.velocity is None else np.asarray(self.velocity, dtype=float)
+        velocity = np.zeros(self.solid.d) if self.velocity is None else _as_numbers(self.velocity)
         try:
             return np.array(np.broadcast_to(velocity, self.solid.mesh.nodes.shape))
         except ValueError:
@@ -358,3 +363,11 @@ class ElasticBodies:
         frames, u = self.motion.frames, self.displacements(part).ravel()
         turned = None if frames is None else frames.at(u)
         return self._fields.readings(u if turned is None else turned.e, self.history(part), turned)
+
+
+def _as_numbers(value: npt.ArrayLike) -> Array:
+    """An array of floats, of NaN where something is not a number."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.full(np.shape(value), np.nan)

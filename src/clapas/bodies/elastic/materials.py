@@ -20,6 +20,7 @@ import numpy as np
 
 from clapas.bodies.elastic.plane_stress import condensed, without_normal_stress
 from clapas.errors import SceneError
+from clapas.geometry import checks
 from clapas.typing import Array, Indices
 
 History = dict[str, Array]
@@ -58,6 +59,8 @@ class Material(Protocol):
 
 
 def _check_elastic(word: str, young: float, poisson: float, density: float) -> None:
+    for name, value in {"young": young, "poisson": poisson, "density": density}.items():
+        checks.number(word, name, value)
     if not young > 0.0 or not -1.0 < poisson < 0.5 or not density >= 0.0:
         raise SceneError(
             f"{word}: needs young > 0, −1 < poisson < 0.5 and density ≥ 0, got young={young!r}, "
@@ -179,6 +182,9 @@ class VonMises:
 
     def __post_init__(self) -> None:
         _check_elastic("von Mises material", self.young, self.poisson, self.density)
+        for name in ("yield_stress", "isotropic", "kinematic"):
+            if name != "yield_stress" or self.yield_stress != np.inf:  # a material that never yields
+                checks.number("von Mises material", name, getattr(self, name))
         if not self.yield_stress > 0.0 or self.isotropic < 0.0 or self.kinematic < 0.0:
             raise SceneError(
                 "von Mises material: needs yield_stress > 0 and hardening ≥ 0, got "

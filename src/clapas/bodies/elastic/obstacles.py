@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.errors import SceneError
-from clapas.geometry import rotations
+from clapas.geometry import checks, rotations
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Disk, HalfPlane, Plane, Polygon, Shape, Sphere
 from clapas.typing import Array
 
@@ -61,8 +61,13 @@ class Obstacle:
                 f"an obstacle cannot be a {type(self.shape).__name__}: expected Plane, HalfPlane, Sphere, "
                 "Disk, Box, Polygon, Capsule or Cylinder"
             )
+        d = self.shape.d
+        if self.position is not None:
+            checks.vector("obstacle", "position", self.position, d)
+        if self.orientation is not None:
+            checks.orientation("obstacle", self.orientation, d)
         room = self._largest_rounding
-        if self.rounding < 0.0 or self.rounding > room:
+        if not 0.0 <= checks.number("obstacle", "rounding", self.rounding) <= room:
             raise SceneError(
                 f"rounding must be between 0 and {room:g} for this {self.shape.word}, got {self.rounding:g}"
             )

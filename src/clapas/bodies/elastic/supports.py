@@ -10,6 +10,7 @@ import numpy as np
 from clapas.bodies.elastic.mesh import Mesh
 from clapas.bodies.elastic.solid import Solid
 from clapas.errors import SceneError
+from clapas.geometry import checks
 from clapas.typing import Array, Indices, Mask
 
 PLANAR = 1e-9  # of the size of the mesh: nodes of a plane of symmetry lie in it
@@ -77,8 +78,7 @@ def hold(solid: Solid, supports: Sequence[Support]) -> Held:
     values = np.full(solid.n_dof, np.nan)
     for support in supports:
         dofs = solid.dofs(support.group, support.axes)
-        if not np.isfinite(support.value):
-            raise SceneError(f"support of '{support.group}': value must be finite, got {support.value!r}")
+        checks.number(f"support of '{support.group}'", "value", support.value)
         clash = ~np.isnan(values[dofs]) & (values[dofs] != support.value)
         if clash.any():
             node = int(dofs[clash][0]) // solid.d

@@ -32,6 +32,7 @@ DIFFERENCE = 6e-6  # of a coordinate of order one: balances truncation and round
 ROUNDS = 30  # of the fixed point for the mean velocity in N
 SETTLED = 1e-15
 STARTING = 1e-9  # tolerance on initial constraint velocities, relative to their terms
+SYMMETRIC = 1e-9  # |M_ij − M_ji| left by rounding, relative to √(M_ii M_jj), which has the same unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +105,7 @@ class LagrangianSystem:
         if self.velocity_terms is not None:
             self._require_numbers("velocity_terms(q, v)", self.velocity_terms(q, v))
         if self.constraints is not None:
-            A = np.asarray(self.constraints(q), dtype=float)
-            if A.ndim != 2 or A.shape[1] != len(q):
-                raise SceneError(f"constraints(q) must be rows of {len(q)} numbers, got shape {A.shape}")
+            A = self._constraint_rows(q)
             if np.abs(A @ v).max(initial=0.0) > STARTING * (np.abs(A) @ np.abs(v)).max(initial=0.0):
                 raise SceneError(
                     f"v at the start does not obey the constraints: A v = {(A @ v).tolist()}; "
@@ -125,6 +124,16 @@ class LagrangianSystem:
             for link, _ in self.shapes:
                 if not 0 <= link < len(position):
                     raise SceneError(f"a shape is on link {link}, but frames(q) has {len(position)} links")
+
+    def _constraint_rows(self, q: Array) -> Array:
+        """A(q); raises SceneError where it is not rows of finite numbers."""
+        assert self.constraints is not None
+        A = np.asarray(self.constraints(q), dtype=float)
+        if A.ndim != 2 or A.shape[1] != len(q):
+            raise SceneError(f"constraints(q) must be rows of {len(q)} numbers, got shape {A.shape}")
+        if not np.isfinite(A).all():
+            raise SceneError(f"constraints(q) must be finite numbers; at q = {q.tolist()} it is {A.tolist()}")
+        return A
 
     def _require_numbers(self, label: str, value: Any) -> None:
         if np.shape(value) != np.shape(self.q):
@@ -184,7 +193,7 @@ class LagrangianSystem:
             return Bindings(sparse.csr_array((0, self.n_dof)), np.empty(0))
         M, new = self.free(part, span)
         b = self._constrained(part.q, M.toarray(), new, span.theta * span.h)[1]
-        return Bindings(sparse.csr_array(np.asarray(self.constraints(part.q), dtype=float)), b)
+        return Bindings(sparse.csr_array(self._constraint_rows(part.q)), b)
 
     def _constrained(self, q: Array, M: Array, v: Array, h: float) -> tuple[Array, Array]:
         """Projection v⁺ of v onto the constraints, with A(q + h v⁺) v⁺ = 0, and b = −A(q) v⁺.
@@ -193,22 +202,21 @@ class LagrangianSystem:
         """
         if self.constraints is None:
             return v, np.empty(0)
-        A = np.asarray(self.constraints(q), dtype=float)
+        A = self._constraint_rows(q)
         push = np.linalg.solve(M, A.T)
         after, b = v, np.zeros(len(A))
         for _ in range(ROUNDS):
             new = v - push @ np.linalg.lstsq(A @ push, A @ v + b, rcond=None)[0]
             settled = np.abs(new - after).max() <= SETTLED * (1.0 + np.abs(new).max())
             after = new
-            b = np.asarray(self.constraints(q + h * after), dtype=float) @ after - A @ after
+            b = self._constraint_rows(q + h * after) @ after - A @ after
             if settled:
                 break
         return after, b
 
     def mass_matrix(self, q: Array) -> Array:
         """M(q); raises SceneError where it is not positive definite (singular coordinates, gimbal lock)."""
-        M = np.asarray(self.mass(q), dtype=float)
-        return self._definite(0.5 * (M + M.T), q)
+        return self._definite(np.asarray(self.mass(q), dtype=float), q)
 
     def inertial_force(self, q: Array, v: Array) -> Array:
         """N(q, v)."""
@@ -289,7 +297,20 @@ class LagrangianSystem:
 
     @staticmethod
     def _definite(M: Array, q: Array) -> Array:
-        smallest, largest = (float(x) for x in np.linalg.eigvalsh(0.5 * (M + M.T))[[0, -1]])
+        """M without the asymmetry that rounding leaves; raises SceneError if it is no mass matrix."""
+        if not np.isfinite(M).all():
+            raise SceneError(f"mass(q) must be finite numbers; at q = {q.tolist()} it is {M.tolist()}")
+        scale = np.sqrt(np.abs(np.diag(M)))
+        apart = np.abs(M - M.T) > SYMMETRIC * np.outer(scale, scale)
+        if apart.any():
+            i, j = (int(k) for k in np.argwhere(apart)[0])
+            raise SceneError(
+                f"mass(q) must be symmetric; at q = {q.tolist()} its entries [{i}, {j}] and [{j}, {i}] are "
+                f"{M[i, j]:g} and {M[j, i]:g}. The mass matrix is that of the kinetic energy ½ vᵀ M v, so "
+                "take the mean of the two if they belong to it; forces that depend on v belong to force"
+            )
+        M = 0.5 * (M + M.T)
+        smallest, largest = (float(x) for x in np.linalg.eigvalsh(M)[[0, -1]])
         if not smallest > 1e-14 * largest:
             raise SceneError(
                 f"mass(q) must be symmetric positive definite; at q = {q.tolist()} its eigenvalues go from "

@@ -39,7 +39,9 @@ class RodArrays:
     rods: Sequence[Rod]
 
     def __post_init__(self) -> None:
-        rods = tuple(self.rods)
+        if isinstance(self.rods, Rod):
+            raise SceneError("rods: expected a list of Rods, got one Rod: put it in brackets, Rods([rod])")
+        rods = tuple(self.rods) if isinstance(self.rods, Iterable) else ()
         if not rods or not all(isinstance(rod, Rod) for rod in rods):
             raise SceneError(f"rods: expected one Rod or more, got {self.rods!r}")
         object.__setattr__(self, "rods", rods)

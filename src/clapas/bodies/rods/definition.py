@@ -150,6 +150,11 @@ class Rod:
             checks.positive("rod", name, getattr(self, name))
         for name in ("damping", "drag", "bare"):
             checks.at_least_zero("rod", name, getattr(self, name))
+        if self.bare > self.length:
+            raise SceneError(
+                f"rod: bare is the part of the length that nothing touches, at most {self.length:g} m, got "
+                f"{self.bare:g} m"
+            )
         if not -1.0 < checks.number("rod", "poisson", self.poisson) <= 0.5:
             raise SceneError(f"rod: poisson must be in ]-1, 0.5], got {self.poisson}")
         for axis in self.axes:
@@ -166,6 +171,12 @@ class Rod:
             raise SceneError("rod: a free root has no support; leave one of the two out")
         for name in ("position", "velocity", "angular_velocity"):
             checks.vector("rod", name, getattr(self, name), 3)
+        for name in ("velocity", "angular_velocity"):
+            if self.root == "clamped" and np.any(getattr(self, name)):
+                raise SceneError(
+                    f"rod: {name} is that of a free root, and this one is clamped; make it root='free', or "
+                    "move its support with Support(motion=…)"
+                )
         _ = self.natural_strain, self.start_strain, self.frame
         for name in ("tip_force", "tip_couple"):
             self.load(name, 0.0)

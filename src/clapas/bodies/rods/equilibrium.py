@@ -7,13 +7,14 @@ decreases (or the residual force, where couples act on tips, which have no poten
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from clapas.bodies.kind import Part
 from clapas.errors import SceneError
+from clapas.geometry import checks
 from clapas.typing import Array
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ ROUNDED = 1e-6  # residual accepted where rounding hides the decrease of energy
 
 def equilibrium(
     rods: Rods,
-    gravity: npt.ArrayLike = (0.0, 0.0, 0.0),
+    gravity: Sequence[float] | Array = (0.0, 0.0, 0.0),
     part: Part | None = None,
     *,
     tol: float = 1e-10,
@@ -58,7 +59,7 @@ def equilibrium(
     if rods.table.free.any():
         raise SceneError("rods: an equilibrium is that of clamped rods; these have free roots")
     q = (rods.start() if part is None else part).q.copy()
-    balance = _Balance(rods, np.asarray(gravity, dtype=float), float(q[-1]))
+    balance = _Balance(rods, np.array(checks.vector("rods", "gravity", gravity, 3)), float(q[-1]))
     residual = balance.force(q)
     best, damping = balance.merit(q, residual), 0.0
     for _ in range(max_iterations):

@@ -63,6 +63,8 @@ class Frame:
         The gauges of each system by name: stresses at Gauss points, for instance.
     joints : JointFrames
         Forces and coordinates of the joints by name; empty without joints.
+    carriers : int
+        Rows of the table of bodies that are frames of systems.
     """
 
     state: State
@@ -79,10 +81,16 @@ class Frame:
     looks: tuple[tuple[Look, ...], ...] = ()
     readings: tuple[dict[str, Array], ...] = ()
     joints: joints.JointFrames = field(default_factory=lambda: joints.NO_JOINTS)
+    carriers: int = 0
+
+    @property
+    def n_bodies(self) -> int:
+        """Bodies born so far, without the frames that carry the shapes of systems."""
+        return self.state.n_bodies - self.carriers
 
     def __repr__(self) -> str:
         return (
-            f"Frame(t = {self.state.time:.6g} s, {self.state.n_bodies} bodies, "
+            f"Frame(t = {self.state.time:.6g} s, {self.n_bodies} bodies, "
             f"{len(self.contacts)} contacts, {self.status.name})"
         )
 
@@ -240,7 +248,7 @@ class Recording:
         if self.is_closed:
             return f"Recording('{self.path}', closed)"
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
-        return f"Recording('{self.path}', {self.n_frames} frames of {self._sizes['bodies']} bodies{end})"
+        return f"Recording('{self.path}', {self.n_frames} frames of {self.n_bodies} bodies{end})"
 
     def show(self, *, height: int = 560, frames: int = 100) -> InteractivePage | ViewerProcess:
         """Show the run: the interactive page in the cell of a notebook, or else in the browser.
@@ -268,6 +276,16 @@ class Recording:
     def n_frames(self) -> int:
         """Number of complete frames at present: a run may still be writing."""
         return len(self._fresh(f"frames/{layout.LAST_WRITTEN}"))
+
+    @property
+    def n_carriers(self) -> int:
+        """Rows of the table of bodies that are no bodies: frames that carry the shapes of systems."""
+        return sum(len(system.rows) for system in self.systems)
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies, unborn ones included, without the frames that carry the shapes of systems."""
+        return int(self._sizes["bodies"]) - self.n_carriers
 
     def column(self, name: str) -> Any:
         """A column of the frames as an array: ``time``, ``kinetic``, ``residual`` …"""
@@ -594,4 +612,5 @@ def _frame(
         looks=systems.looks(others, row),
         readings=systems.readings(others, row),
         joints=joints.frame(known, row),
+        carriers=sum(len(system.rows) for system in others),
     )

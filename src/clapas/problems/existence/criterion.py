@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import replace
 from functools import cached_property
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from scipy import linalg, sparse
@@ -15,6 +15,7 @@ from scipy.sparse import linalg as sparse_linalg
 from clapas.errors import ProblemError, SettingsError
 from clapas.linalg import exact
 from clapas.linalg.factor import factorise
+from clapas.linalg.norms import SAFE
 from clapas.problems.contact import ContactProblem
 from clapas.problems.existence.programs import (
     Method,
@@ -161,6 +162,49 @@ def _why_theorem_fails(problem: ContactProblem) -> str:
     return ""
 
 
+class _Units(NamedTuple):
+    """Powers of two by which rows of G and velocities were divided, so that they can be squared."""
+
+    rows: float = 1.0
+    velocities: float = 1.0
+
+    def undo(self, existence: Existence) -> Existence:
+        """The verdict in the given units; unknown where the motion that certifies it is no number there."""
+        if self == _Units():
+            return existence
+        speed, v = self.velocities, existence.v
+        v = None if v is None else np.asarray(v * speed / self.rows)
+        result = replace(
+            existence,
+            margin=speed * existence.margin,
+            speed=speed * existence.speed,
+            excluded=speed * existence.excluded,
+            v=v,
+        )
+        if v is None or np.isfinite(v).all():
+            return result
+        reason = f"the motion is too large for a number: {existence.reason}"
+        return replace(result, verdict=Verdict.UNKNOWN, reason=reason, v=None)
+
+
+def _of_ordinary_size(reach: Reach) -> tuple[Reach, _Units]:
+    """The same motions with entries that can be squared, and the units that this takes."""
+    units = _Units(_unit(reach.G.data), _unit(reach.b))
+    if units == _Units():
+        return reach, units
+    G = reach.G.copy()
+    G.data = G.data / units.rows
+    return reach._replace(G=G, b=reach.b / units.velocities), units
+
+
+def _unit(entries: Array) -> float:
+    """A power of two near the largest entry if this cannot be squared, else 1."""
+    largest = float(np.max(np.abs(entries), initial=0.0))
+    if largest == 0.0 or SAFE < largest < 1.0 / SAFE:
+        return 1.0
+    return float(exact.nearest_power_of_two(largest))
+
+
 class Criterion:
     """One dimensionless problem: velocities are divided by ``speed``, columns of H by their lengths."""
 
@@ -168,7 +212,7 @@ class Criterion:
         self.n = problem.n_contacts
         self.tol, self.method = tol, method
         self._end = time.perf_counter() + time_limit
-        data = reach_of(problem)
+        data, self._units_taken = _of_ordinary_size(reach_of(problem))
         lengths = np.asarray(sparse_linalg.norm(data.G, axis=0)) if self.n else np.ones(data.G.shape[1])
         self.lengths = np.where(lengths > 0, lengths, 1.0)
         self.is_global = problem.form == "global"
@@ -234,6 +278,10 @@ class Criterion:
 
     def decide(self, quick: bool) -> Existence:
         """Decide the criterion; ``quick`` stops at the first proof."""
+        with np.errstate(over="ignore"):
+            return self._units_taken.undo(self._decide(quick))
+
+    def _decide(self, quick: bool) -> Existence:
         if self.n == 0:
             return self._certified("there is no contact", math.inf, math.inf, np.zeros(self.G.shape[1]))
         remainder = self.rest[1]
@@ -309,7 +357,8 @@ class Criterion:
         if flat is not None:
             r, excluded = self._wedge(flat.r, np.zeros_like(self.data.mu))
             if excluded >= FAR_ENOUGH * self.speed:
-                size = f" up to {excluded:.0e} m/s" if math.isfinite(excluded) else ""
+                largest = excluded * self._units_taken.velocities
+                size = f" up to {largest:.0e} m/s" if math.isfinite(excluded) else ""
                 return Existence(
                     verdict=Verdict.IMPOSSIBLE,
                     reason=f"no motion{size} avoids penetration",

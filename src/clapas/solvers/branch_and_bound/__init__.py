@@ -26,7 +26,7 @@ from clapas.solvers.branch_and_bound.modes import BACKWARD, FORWARD, OPEN, STICK
 from clapas.solvers.branch_and_bound.search import Search, without_units
 from clapas.solvers.conic_fixed_point import ConicFixedPoint
 from clapas.solvers.enumeration import SolutionSet, plane
-from clapas.solvers.loop import Halt, Iteration, IterativeSolver, Solver, iterate
+from clapas.solvers.loop import USABLE, Halt, Iteration, IterativeSolver, Solver, iterate
 from clapas.solvers.newton import SemismoothNewton
 from clapas.solvers.nsgs import NSGS
 from clapas.solvers.solution import Solution
@@ -67,8 +67,9 @@ class BranchAndBound(IterativeSolver):
     nor refuted, and the status is STALLED. A proof is checked exactly and excludes all impulses up
     to a size, given in the notes, that is at least 1e8 times what cancels the free velocity; it is not
     accepted where the criterion of existence says that there is a solution (beyond that size: a column of
-    bodies with mass ratios of 1e11, for example). Where the best impulses are as accurate as rounding allows
-    but not as accurate as ``tol`` requires, the status is ALMOST_SOLVED.
+    bodies with mass ratios of 1e11, for example). Without a proof, where the best impulses have a residual of
+    at most 1e-2 and are as accurate as rounding allows but not as ``tol`` requires, the status is
+    ALMOST_SOLVED.
 
     W is used as given, symmetric or not.
 
@@ -198,19 +199,20 @@ class TreeSearch(Iteration):
             self._r, self._residual = r, residual
 
     def _conclude(self, tree: Search) -> None:
-        """Conclude when all nodes are processed without a solution: a proof, or undecided branches."""
-        floor = self._rounding_floor()
-        if self._residual <= NEAR_FLOOR * floor:
-            self.notes = (f"rounding alone leaves a residual of about {floor:.0e}: tol is below it",)
-            raise Halt(Status.ALMOST_SOLVED)
+        """Conclude when all nodes are processed without a solution: a proof, or undecided branches.
+
+        The proof comes first: where there is no solution impulses may grow until rounding hides anything.
+        """
         proof = tree.proof
         verdict = checker.check(proof) if proof is not None else None
         if proof is None or verdict is None or not verdict.accepted:
+            self._halt_at_rounding()
             self.notes = (f"{len(tree.survivors)} branches could be neither solved nor closed",)
             raise Halt(Status.STALLED)
         size = f"up to {verdict.radius:.1g} times those that would cancel the free velocity "
         excluded = f"no impulses {size if math.isfinite(verdict.radius) else ''}obey the law"
         if _exists(self.problem):
+            self._halt_at_rounding()
             self.notes = (
                 f"a solution exists (Cadoux's criterion), but {excluded}: rounding hides it at tol",
             )
@@ -218,6 +220,13 @@ class TreeSearch(Iteration):
         self.proof = proof
         self.notes = (f"{proof.leaves} branches closed and checked: {excluded}",)
         raise Halt(Status.NO_SOLUTION)
+
+    def _halt_at_rounding(self) -> None:
+        """End the search where the best impulses are of use, and as accurate as rounding allows."""
+        floor = self._rounding_floor()
+        if self._residual <= min(NEAR_FLOOR * floor, USABLE):
+            self.notes = (f"rounding alone leaves a residual of about {floor:.0e}: tol is below it",)
+            raise Halt(Status.ALMOST_SOLVED)
 
     def _rounding_floor(self) -> float:
         """Residual due to rounding at the best impulses: ε |λ_i r_i| / |q|."""

@@ -10,8 +10,8 @@ LARGEST_TEST = 1000  # unknowns up to which the class of M is determined
 FEW = 30  # unknowns that a mixed-integer program can deal with
 
 
-def advise(problem: LCP) -> str:
-    """A sentence that names a method which solves problems of this class.
+def advise(problem: LCP, tried: str = "") -> str:
+    """A sentence that names a method which solves problems of this class; the exact one if not ``tried``.
 
     >>> advise(LCP([[0.0, 2.0], [3.0, 0.0]], [-1.0, -1.0]))
     'This is a bimatrix game: Lemke() solves it, by the pivots of Lemke and Howson.'
@@ -27,5 +27,6 @@ def advise(problem: LCP) -> str:
         return "M is positive semidefinite: Lemke() and InteriorPoint() solve such problems."
     if matrix_classes.is_p_matrix(M):
         return "M is a P-matrix: Lemke() and BlockPivoting() solve such problems."
-    exact = "; MixedInteger() decides any" if problem.size <= FEW else ""
+    is_left = problem.size <= FEW and tried != "MixedInteger"
+    exact = "; MixedInteger() decides any" if is_left else ""
     return f"M is not positive semidefinite: Lemke() solves copositive-plus problems{exact}."

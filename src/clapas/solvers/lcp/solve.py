@@ -17,7 +17,7 @@ from clapas.solvers.lcp.advice import advise
 from clapas.solvers.lcp.auto import Auto
 from clapas.solvers.lcp.loop import LCPSolver, iterate
 from clapas.solvers.lcp.solution import LCPSolution
-from clapas.solvers.loop import Watcher
+from clapas.solvers.loop import NEAR_FLOOR, USABLE, Watcher, rounding_words
 from clapas.status import Status
 
 
@@ -32,7 +32,8 @@ def solve_lcp(
 
     When a method ends without a solution, :func:`prove_infeasible` decides whether any z ≥ 0 has M z + q ≥ 0
     (up to 3000 unknowns); if none has, the status is NO_SOLUTION and the proof is in
-    ``solution.infeasibility``. If one has, the notes name a method that solves problems of this class.
+    ``solution.infeasibility``. If one has, the notes name a method that solves problems of this class; where
+    the residual is all that rounding leaves, and at most 1e-2, the status is ALMOST_SOLVED instead.
 
     Parameters
     ----------
@@ -73,6 +74,20 @@ def solve_lcp(
     return solution
 
 
+def _is_at_rounding_floor(solution: LCPSolution) -> bool:
+    """Whether a method ended with all that rounding leaves, which is of use and above its tolerance."""
+    if solution.status in (Status.SOLVED, Status.NO_SOLUTION, Status.STOPPED, Status.TIME_LIMIT):
+        return False
+    floor = solution.problem.rounding_floor(solution.z)
+    return solution.solver.tol < floor and solution.residual <= min(NEAR_FLOOR * floor, USABLE)
+
+
+def _almost_solved(solution: LCPSolution) -> LCPSolution:
+    floor = solution.problem.rounding_floor(solution.z)
+    note = f"{rounding_words(floor, solution.solver.tol)}: give a tol above it, or unknowns less unlike"
+    return replace(solution, status=Status.ALMOST_SOLVED, notes=(*solution.notes, note))
+
+
 def _with_explanation(solution: LCPSolution) -> LCPSolution:
     """The failed solution with a proof that there is none, or with advice."""
     problem, proof = solution.problem, solution.infeasibility
@@ -85,8 +100,11 @@ def _with_explanation(solution: LCPSolution) -> LCPSolution:
         return solution  # proved by cases
     if proof is None and solution.status is Status.NO_SOLUTION:
         solution = replace(solution, status=Status.STALLED)  # non-existence needs a proof
+    if proof is None and _is_at_rounding_floor(solution):
+        return _almost_solved(solution)
     if proof is None:
-        return replace(solution, notes=(*solution.notes, advise(problem)))
+        advice = advise(problem, tried=type(solution.solver).__name__)
+        return replace(solution, notes=(*solution.notes, advice))
     radius = proof.radius(problem)
     size = f" up to {radius:.0e} times the size that q suggests" if math.isfinite(radius) else ""
     note = f"proved: no z ≥ 0{size} has M z + q ≥ 0"

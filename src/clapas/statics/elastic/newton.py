@@ -163,7 +163,9 @@ class _Iteration:
         self._close_nearest(at.rows, at.r, rho)
         residual, iteration = np.inf, 0
         while True:
-            if not np.isfinite(at.response.force).all():  # a cell is inverted however short the step
+            # A cell is inverted however short the step, or an obstacle is nowhere: a gap that is no number
+            # would count as open.
+            if not np.isfinite(at.response.force).all() or np.isnan(at.rows.gap).any():
                 return self._final_state(at, Status.NUMERICAL_ERROR, residual, iteration)
             if iteration and not stage.solid.is_linear:
                 rho = self._augmentation(at)

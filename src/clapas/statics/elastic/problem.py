@@ -14,6 +14,7 @@ from clapas.bodies.elastic.rotation import CellRotations, too_far
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Held, Support, hold, refuse_rigid_motions, unsupported
 from clapas.errors import Error, SceneError, warn
+from clapas.geometry import checks
 from clapas.status import Status
 from clapas.typing import Array, Indices
 
@@ -78,10 +79,8 @@ class ElasticContact:
         if self.load is not None and not np.isfinite(self.load).all():
             raise SceneError("load must be finite")
         for contact in self.contacts:
-            if contact.motion is not None and np.shape(contact.motion) != (self.solid.d,):
-                raise SceneError(
-                    f"motion of an obstacle must be {self.solid.d} numbers, got {contact.motion!r}"
-                )
+            if contact.motion is not None:
+                checks.vector("obstacle", "motion", contact.motion, self.solid.d)
         _ = self.held
 
     @cached_property

@@ -162,6 +162,12 @@ def test_materials_refuse_what_they_cannot_do() -> None:
         Elastic(young=1.0, poisson=0.5)
     with pytest.raises(SceneError, match="yield_stress > 0"):
         VonMises(young=1.0, yield_stress=0.0)
+    with pytest.raises(SceneError, match="elastic material: young must be a number, got 'a'"):
+        Elastic(young="a")  # type: ignore[arg-type]
+    with pytest.raises(SceneError, match="elastic material: density must be finite, got inf"):
+        Elastic(young=1.0, density=np.inf)
+    with pytest.raises(SceneError, match="von Mises material: isotropic must be finite, got nan"):
+        VonMises(young=1.0, yield_stress=np.inf, isotropic=np.nan)
     with pytest.raises(SceneError, match="hardening ≥ 0"):
         FiniteVonMises(young=1.0, yield_stress=1.0, isotropic=-1.0)
 

@@ -128,6 +128,14 @@ def test_bad_meshes_are_refused_by_name() -> None:
         block((1, 1), (2, 2)).with_group("middle", [4]).sides("middle")
     with pytest.raises(SceneError, match="stations must go from 0 to 1"):
         block((1, 1), (np.array([0.0, 0.5]), 1))
+    with pytest.raises(SceneError, match=r"a whole number of cells, or stations from 0 to 1, got 2\.5"):
+        block((1, 1), (2.5, 2))  # type: ignore[arg-type]
+    with pytest.raises(SceneError, match="origin must be 2 numbers, got 3"):
+        block((1, 1), (2, 2), origin=(0, 0, 0))
+    with pytest.raises(SceneError, match="size must be finite, got nan"):
+        block((1, np.nan), (2, 2))
+    with pytest.raises(SceneError, match="2 or 3 positive numbers each, got 3"):
+        block(3, (2, 2))  # type: ignore[arg-type]
 
 
 def test_materials_must_cover_every_cell_once() -> None:

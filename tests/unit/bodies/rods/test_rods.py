@@ -10,6 +10,7 @@ import pytest
 import clapas.bodies.rods.arrays as rods_module
 from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
+from clapas.bodies.rods.equilibrium import equilibrium
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import Oscillation
 from clapas.dynamics.neighbours import Neighbours
@@ -223,6 +224,9 @@ def test_centrelines_pass_through_roots_and_tips() -> None:
         ({"root": "hinged"}, "'clamped', 'free' or 'held'"),
         ({"normal": (2, 0, 0)}, "must not be along the tangent"),
         ({"tip_force": (1, 2)}, "tip_force"),
+        ({"bare": 1.5}, "at most 1 m, got 1.5 m"),
+        ({"velocity": (1, 0, 0)}, "velocity is that of a free root, and this one is clamped"),
+        ({"angular_velocity": (0, 0, 1)}, "angular_velocity is that of a free root"),
         ({"root": "free", "support": Support(position=(1, 0, 0))}, "a free root has no support"),
     ],
 )
@@ -236,3 +240,8 @@ def test_wrong_supports_and_no_rods_are_refused() -> None:
         Support(motion=lambda t: 3.0)
     with pytest.raises(SceneError, match="one Rod or more"):
         Rods([])
+    rod = Rod(length=1.0, radius=0.01, density=1e3, young=1e9)
+    with pytest.raises(SceneError, match=r"got one Rod: put it in brackets, Rods\(\[rod\]\)"):
+        Rods(rod)  # type: ignore[arg-type]
+    with pytest.raises(SceneError, match="gravity must be 3 numbers, got 2"):
+        equilibrium(Rods([rod]), (0, 0))

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems.lcp import LCP
-from clapas.solvers.lcp import GaussSeidel, LCPSolution, Lemke, prove_infeasible, registry, solve_lcp
+from clapas.solvers.lcp import (
+    GaussSeidel,
+    LCPEnumeration,
+    LCPSolution,
+    Lemke,
+    MixedInteger,
+    prove_infeasible,
+    registry,
+    solve_lcp,
+)
+from clapas.solvers.lcp.advice import advise
 from clapas.solvers.loop import Progress
 from clapas.status import Status
 from tests.unit.solvers.lcp import families
@@ -121,3 +133,35 @@ def test_the_registry_guesses_names() -> None:
 def test_settings_outside_their_range(name: str, wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match=f"{next(iter(wrong))} must be"):
         registry.make(name, **wrong)
+
+
+# Game-like: the only solution has all w = 0, and λ z from 1e-4 to 3e7 where |q| is 2e-3.
+UNLIKE = LCP(
+    [
+        [0.0, 0.2787560823935089, 1.10749708289022e-08, -2.5514280381137865e-11],
+        [-0.002787560823935089, 0.0, 191.7229483036136, 0.1839341025396062],
+        [-1.1074970828902197e-11, -19.172294830361356, 0.0, 1.8573250576457538e-09],
+        [2.551428038113786e-10, -183.9341025396062, -1.8573250576457536e-05, 0.0],
+    ],
+    [1e-06, 0.0, 2e-05, -0.002],
+)
+
+
+@pytest.mark.parametrize("solver", [LCPEnumeration(), MixedInteger()])
+def test_all_that_rounding_leaves_is_almost_solved(solver: LCPEnumeration | MixedInteger) -> None:
+    solution = solve_lcp(UNLIKE, solver, check=False)
+    assert solution.status is Status.ALMOST_SOLVED
+    assert solution.residual == pytest.approx(UNLIKE.rounding_floor(solution.z), rel=0.1)
+    assert "rounding of these data leaves residuals of 3e-06 and more" in solution.notes[-1]
+    assert solve_lcp(UNLIKE, replace(solver, tol=1e-5)).status is Status.SOLVED
+
+
+def test_the_floor_of_one_unknown() -> None:
+    """At z = 1e6 the terms of w = z − 1e6 are 1e6 each."""
+    assert LCP([[1.0]], [-1e6]).rounding_floor([1e6]) == pytest.approx(2.0 * np.finfo(float).eps)
+
+
+def test_a_method_that_failed_is_not_recommended() -> None:
+    problem = LCP([[-1.0, 2.0], [3.0, -1.0]], [-1.0, -1.0])
+    assert "MixedInteger()" in advise(problem)
+    assert "MixedInteger()" not in advise(problem, tried="MixedInteger")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from clapas.statics.elastic.condensed import condense, solve_condensed
 from clapas.statics.elastic.loading import follow
 from clapas.statics.elastic.newton import OneLoopNewton
 from clapas.statics.elastic.problem import ElasticContact, IncrementFailed
+from clapas.status import Status
 
 FLOOR = Obstacle(HalfPlane())
 PATCH = 2e-10  # the regularisation of contacts, 1e-11 of the stiffness, lets through about half of it
@@ -289,6 +291,26 @@ def test_an_obstacle_that_moves_drags_as_a_body_that_moves() -> None:
     np.testing.assert_allclose(dragged.shifts, [[0.5, -0.02]])
 
 
+def test_a_gap_that_is_no_number_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever an obstacle gives: NaN is neither open nor closed."""
+    solid = Solid(mesh=block((1.0, 1.0), (2, 2)), material=Elastic(young=1.0))
+    stage = ElasticContact(
+        solid=solid,
+        supports=[Support("top", "xy")],
+        contacts=[RigidContact(surface="bottom", obstacle=FLOOR)],
+    )
+    start = stage.start()
+    measured = Obstacle.distance
+
+    def lost(self: Obstacle, points: Any, shift: Any = None) -> Any:
+        found = measured(self, points, shift)
+        return found._replace(gap=np.full(len(points), np.nan))
+
+    monkeypatch.setattr(Obstacle, "distance", lost)
+    state = OneLoopNewton().solve(stage, start, check=False)
+    assert state.status is Status.NUMERICAL_ERROR
+
+
 def test_bad_input_says_what_to_change() -> None:
     solid = Solid(
         mesh=block((1.0, 1.0), (2, 2), origin=(0.0, -0.1)), material=Elastic(young=1.0, poisson=0.3)
@@ -306,6 +328,20 @@ def test_bad_input_says_what_to_change() -> None:
         OneLoopNewton().solve(replace(deep, contacts=[RigidContact(surface="floor", obstacle=FLOOR)]))
     with pytest.raises(SceneError, match="load must be"):
         replace(deep, load=np.zeros(3))
+    for motion, word in (
+        ((0.0, np.nan), "finite"),
+        ((0.0, np.inf), "finite"),
+        ((0.0,), "2 numbers"),
+        ("ab", "2 num"),
+    ):
+        with pytest.raises(SceneError, match=f"obstacle: motion must be {word}"):
+            replace(deep, contacts=[RigidContact(surface="bottom", obstacle=FLOOR, motion=motion)])
+    with pytest.raises(SceneError, match="obstacle: position must be finite"):
+        Obstacle(HalfPlane(), position=(0.0, np.nan))
+    with pytest.raises(SceneError, match="contact: mu must be a number, got 'a'"):
+        RigidContact(surface="bottom", obstacle=FLOOR, mu="a")  # type: ignore[arg-type]
+    with pytest.raises(SceneError, match="support of 'top': value must be a number, got 'a'"):
+        replace(deep, supports=[Support("top", "xy", "a")])  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="form must be"):
         OneLoopNewton(form="both")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="increments must be at least 1"):
