@@ -186,3 +186,13 @@ class DoubtingBodies(Protocol):
     def doubt(self, part: Part) -> str | None:
         """Why a part exceeds these limits, and what to do; None if it does not. Called after each step."""
         ...
+
+
+@runtime_checkable
+class PassiveBodies(Protocol):
+    """Bodies that can tell whether only contacts, joints and loads of the scene give them energy."""
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether what they get is all in the balance of a run: a run warns if they gain more."""
+        ...

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clapas.bodies.kind import Bodies, DoubtingBodies
+from clapas.bodies.kind import Bodies, DoubtingBodies, PassiveBodies
 from clapas.bodies.nonlinear import NonlinearBodies
 from clapas.bodies.touched import BendingBodies, ChainedBodies, SmallBodies
 from clapas.dynamics.joints.definition import SystemEnd
@@ -75,6 +75,11 @@ class System:
     def doubting(self) -> DoubtingBodies | None:
         """The bodies, if they report when their assumptions fail."""
         return self.bodies if isinstance(self.bodies, DoubtingBodies) else None
+
+    @cached_property
+    def is_passive(self) -> bool:
+        """Whether the energy that the bodies get is all in the balance of a run."""
+        return isinstance(self.bodies, PassiveBodies) and self.bodies.is_passive
 
     @cached_property
     def nonlinear(self) -> NonlinearBodies | None:

@@ -54,7 +54,7 @@ class BodyMasses:
         if wrong >= 0:
             raise ProblemError(
                 f"the mass matrix of body {wrong} must be symmetric positive definite, and is not: check its "
-                "masses and stiffnesses"
+                "masses and stiffnesses, and that time steps are short enough for its velocities"
             )
         return lower, inverse
 

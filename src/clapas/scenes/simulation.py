@@ -31,9 +31,9 @@ from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult
 from clapas.dynamics.subdivision import divided_step
 from clapas.dynamics.systems import energy_of
-from clapas.errors import NotSolved, SceneError, SettingsError, warn
+from clapas.errors import NotSolved, SceneError, SettingsError
+from clapas.scenes.alarms import Alarms
 from clapas.scenes.compilation import compile_scene
-from clapas.scenes.overlaps import deepest_birth
 from clapas.scenes.recorders import RecordedStep, Recorder, Summary, Watcher
 from clapas.scenes.running import run_steps
 from clapas.scenes.scene import Scene
@@ -47,7 +47,7 @@ from clapas.scenes.settings import (
     named_sleeping,
     named_solver,
 )
-from clapas.solvers.loop import Solver, is_all_that_rounding_leaves, rounding_floor, rounding_words
+from clapas.solvers.loop import Solver, is_all_that_rounding_leaves
 from clapas.solvers.solution import Solution
 from clapas.status import Status
 from clapas.typing import Indices
@@ -172,9 +172,7 @@ class Simulation:
     _last: tuple[StepResult, ...]
     _targets: Mapping[str, float]
     _commands: Commands
-    _doubted: frozenset[str]
-    _has_warned_of_rounding: bool
-    _has_warned_of_births: bool
+    _alarms: Alarms
 
     def __init__(
         self,
@@ -214,7 +212,7 @@ class Simulation:
             )
         self._neighbours = Neighbours(self.model)
         self._attached: list[_Attached] = []
-        self._doubted, self._has_warned_of_rounding, self._has_warned_of_births = frozenset(), False, False
+        self._alarms = Alarms()
         self.reset(state)
 
     def __repr__(self) -> str:
@@ -259,9 +257,11 @@ class Simulation:
             )
         self.state, self._last = parts[-1].state, tuple(parts)
         require_speeds(self.model, self.state)
-        self._warn_of_doubts()
-        if self.state.n_bodies > alive and not self._has_warned_of_births:
-            self._warn_of_births(next(part for part in parts if part.state.n_bodies > alive), alive)
+        self._alarms.doubts(self.model, self.state)
+        if self.state.n_bodies > alive:
+            self._alarms.births(
+                self.model, next(part for part in parts if part.state.n_bodies > alive), alive
+            )
         for part in parts:
             self.work += part.work
             self.external_work += part.given
@@ -283,31 +283,8 @@ class Simulation:
         """Whether a solution is limited by rounding, so that the run goes on; warns once."""
         if not is_all_that_rounding_leaves(solution):
             return False
-        if not self._has_warned_of_rounding:
-            self._has_warned_of_rounding = True
-            words = rounding_words(rounding_floor(solution.problem, solution.r), solution.solver.tol)
-            warn(
-                f"t = {self.state.time:.6g} s: {words}. Bodies of very unlike masses touch; the run goes on "
-                "and counts such steps as unsolved. A tol some ten times above that is met more evenly"
-            )
+        self._alarms.rounding(self.state, solution)
         return True
-
-    def _warn_of_doubts(self) -> None:
-        """Warn once of each system whose assumptions are violated."""
-        for system, part in zip(self.model.systems, self.state.parts, strict=True):
-            if system.doubting is not None and system.name not in self._doubted:
-                doubt = system.doubting.doubt(part)
-                if doubt is not None:
-                    self._doubted = self._doubted | {system.name}
-                    warn(f"{system.bodies.word} '{system.name}' at t = {self.state.time:.6g} s: {doubt}")
-
-    def _warn_of_births(self, part: StepResult, alive: int) -> None:
-        """Warn once of a grain that has appeared inside another body, in a step before which others lived."""
-        middle = part.middle
-        deepest = deepest_birth(self.model, part.contacts, middle.velocity, part.state.dt, alive)
-        if deepest is not None:
-            self._has_warned_of_births = True
-            warn(deepest.words(self.model, middle.time))
 
     def run(self, duration: float, progress: Watcher | None = None) -> Summary:
         """Step until ``duration`` seconds from the start of the run.
@@ -356,12 +333,13 @@ class Simulation:
         self._targets, self._commands = {}, Commands.of(self.model)
         self.command(to.targets)
         self.unsolved, self.worst = 0, 0.0
+        self._alarms.restart()
 
     def copy(self) -> Self:
         """An independent simulation of the same model from the same state."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._neighbours, twin._attached = Neighbours(self.model), []
+        twin._neighbours, twin._attached, twin._alarms = Neighbours(self.model), [], replace(self._alarms)
         return twin
 
     # ---------------------------------------------------------------- access and control
@@ -485,6 +463,7 @@ class Simulation:
         if attached.origin:
             state = replace(state, step=state.step - attached.origin)
         require_places(self.model, self.state, now := self.energy)
+        self._alarms.gained_energy(self.model, self.state, now, self.work + self.external_work)
         kept = RecordedStep(self.last, state, now, self.work, self.external_work, attached.worst)
         attached.worst = 0.0
         attached.recorder.keep(kept)

@@ -89,6 +89,14 @@ class Rods(RodArrays):
     word: ClassVar[str] = "rods"
     d: ClassVar[int] = 3
 
+    @cached_property
+    def is_passive(self) -> bool:
+        """Whether no support moves, and no load acts on a tip."""
+        loads = (load for rod in self.rods for load in (rod.tip_force, rod.tip_couple))
+        return all(support.motion is None for support in self.supports) and not any(
+            callable(load) or np.any(load) for load in loads
+        )
+
     # ---------------------------------------------------------------- motion
 
     def start(self) -> Part:
