@@ -27,6 +27,7 @@ else:
     from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
 PATIENCE = 8000  # looks at the bell, some 200 µs, before a member goes to sleep
+STRIDE = 2048  # rows summed together, whatever the number of threads
 BREATH = 200  # pauses after the bell: who rang it holds Python's lock until it is in a kernel itself
 
 Work = Callable[[Worker], None]
@@ -140,13 +141,16 @@ def settle(done: Indices, goal: int) -> None:
             leave_the_core()
 
 
+ALONE = Worker(0, 1, np.zeros(1, dtype=np.int64))
+"""Who works alone, waits for nobody, and never looks at the counter."""
+
 _at_leisure: defaultdict[int, list[Team]] = defaultdict(list)
 
 
 def run_on_threads(size: int, work: Work) -> None:
     """Run ``work`` in ``size`` threads at once, one of them this one."""
     if size == 1:
-        work(Worker(0, 1, np.zeros(1, dtype=np.int64)))
+        work(ALONE)
         return
     free = _at_leisure[size]
     try:
@@ -167,6 +171,19 @@ def share_rows(count: int, work: Callable[[slice], None]) -> None:
         work(slice(first, last))
 
     share_work(count, own)
+
+
+def share_sum(count: int, term: Callable[[slice], float]) -> float:
+    """Sum of a term over ``count`` rows, in strides that do not depend on the number of threads."""
+    sums = np.zeros(-(-count // STRIDE))
+
+    def own(worker: Worker) -> None:
+        first, last = chunk(worker, len(sums))
+        for stride in range(first, last):
+            sums[stride] = term(slice(stride * STRIDE, (stride + 1) * STRIDE))
+
+    share_work(count, own)
+    return float(sums.sum())
 
 
 def share_work(count: int, work: Work) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import GYRO_ROUNDS, moved, work
+from clapas.bodies.rigid.motion import GYRO_ROUNDS, moved, shared_work
 from clapas.distributed.communication import Ghosts
 from clapas.distributed.domain import Domain
 from clapas.distributed.hosting import follow_host, step_of_host
@@ -247,7 +247,7 @@ class _StepData:
         )
         own = domain.own_model
         is_moving = own.movable & model.movable
-        contact_work = work(own.mass, own.inertia, is_moving, middle.velocity, free, velocity)
+        contact_work = shared_work(own.mass, own.inertia, is_moving, middle.velocity, free, velocity)
         walls = part.work_of_walls(r)
         given = work_of_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds
@@ -257,7 +257,8 @@ class _StepData:
         self, part: StepProblem, r: Array, u: Callable[[], Array]
     ) -> tuple[Callable[[], Contacts], Impulses, Callable[[], Indices], Mask | None]:
         """Functions for the contacts and their modes, the impulses, and which contacts were solved."""
-        impulses, rows = part.impulses(r), part.carrying(r)
+        rows = part.carrying(r)
+        impulses = part.impulses(r, rows)
         model, state, d = self.near.model, self.start, self.near.model.d
 
         def solved_modes() -> Indices:
@@ -265,8 +266,6 @@ class _StepData:
             mode = (sticking + 2 * sliding).astype(np.int8)
             return mode if rows is None else mode[rows]
 
-        if rows is not None:
-            impulses = impulses.take(rows)
         if model is self.domain.model:
             return lambda: part.contacts_at(rows), impulses, solved_modes, None
         longer = self.near.dt / state.dt if state.dt else 1.0

@@ -22,6 +22,7 @@ from clapas.bodies.rigid.motion import (
     fill_couples_3d,
 )
 from clapas.compiled import kernel
+from clapas.compiled.teams import share_rows
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
 from clapas.dynamics.crushing import Crushed, worst_crushed
@@ -106,9 +107,9 @@ class ContactsInStep:
         return material[self.contacts.collider_a], material[self.contacts.collider_b]
 
     def law(self, table: Array) -> Array:
-        """Entries (n,) of a table of laws for each contact."""
+        """Entries of a table of laws for each contact, (n,); a single one, (), where all are alike."""
         first = table.flat[0]
-        return np.full(len(self.contacts), first) if (table == first).all() else table[self.materials]
+        return np.asarray(first) if (table == first).all() else table[self.materials]
 
 
 # -------------------------------------------------------------------- geometry
@@ -229,7 +230,7 @@ def under_laws(near: ContactsInStep, geometry: Geometry, build: ProblemFactory) 
     if near.lead is not None:
         geometry = geometry._replace(wall=_with_lead(near, geometry))
     shape = len(contacts), geometry.scale.shape[1]
-    cohesion, pull = near.law(laws.cohesion) * near.dt, None
+    cohesion, pull = np.full(len(contacts), near.law(laws.cohesion) * near.dt), None
     if laws.cohesion.any():
         pull = np.zeros(shape)
         pull[:, 0] = -cohesion
@@ -265,8 +266,8 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
     the gap closes in one step.
     """
     are_apart, d = bool(apart.any()), near.model.d
-    if geometry.wall is None and geometry.before is None and not are_apart:
-        return None
+    if geometry.wall is None and geometry.before is None:
+        return closing_velocities(near.contacts.gap, apart, near.dt, shape) if are_apart else None
     w = np.zeros(shape) if geometry.wall is None else geometry.wall.copy()
     if geometry.before is not None:
         laws, touch = near.model.laws, ~apart
@@ -275,6 +276,18 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
         w[:, 1:d] += tangential * geometry.before[:, 1:d]
     if are_apart:
         close_gaps(near.contacts.gap, apart, near.dt, w)
+    return w
+
+
+def closing_velocities(gap: Array, apart: Mask, dt: float, shape: tuple[int, int]) -> Array:
+    """The velocities (n, k) at which gaps close in one step; zero where bodies touch."""
+    w = np.empty(shape)
+
+    def fill(rows: slice) -> None:
+        w[rows] = 0.0
+        close_gaps(gap[rows], apart[rows], dt, w[rows])
+
+    share_rows(len(gap), fill)
     return w
 
 

@@ -25,7 +25,8 @@ against each other. It is not a margin: at 1 m from the origin it is 4e-15 m."""
 
 def touching_gap(state: State) -> float:
     """The gap (m) that counts as zero in a state, so that bodies placed against each other touch."""
-    return TOUCHING * float(np.abs(state.position).max(initial=0.0))
+    x = state.position
+    return TOUCHING * float(max(x.max(initial=0.0), -x.min(initial=0.0)))
 
 
 class Neighbours:

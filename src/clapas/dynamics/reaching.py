@@ -21,6 +21,7 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import normal_velocity
 from clapas.compiled import kernel
+from clapas.compiled.teams import share_rows
 from clapas.dynamics.assembly import image_shifts
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import Impulses, State
@@ -57,10 +58,16 @@ def within_reach(
     """
     if not len(found):
         return found
-    kept = np.empty(len(found), dtype=bool)
-    place = found.point, image_shifts(model, found), found.normal, found.gap, middle.position
-    moving = middle.orientation, middle.velocity
-    if mark_within_reach(found.bodies, *place, *moving, touching, reach, dt, kept) == len(found):
+    kept, shift = np.empty(len(found), dtype=bool), image_shifts(model, found)
+    limits, bodies, touch = (touching, reach, dt), found.bodies, []
+
+    def mark(rows: slice) -> None:
+        place = found.point[rows], shift[rows], found.normal[rows], found.gap[rows], middle.position
+        motion = middle.orientation, middle.velocity
+        touch.append(mark_within_reach(bodies[rows], *place, *motion, *limits, kept[rows]))
+
+    share_rows(len(found), mark)
+    if sum(touch) == len(found):
         return found
     if model.laws.cohesion.any():
         material = model.colliders.material

@@ -343,7 +343,8 @@ def rigid_velocities(model: Model, v: Array | None, free: Array) -> Array:
     ``free`` are the velocities of bodies that no impulse changes.
     """
     assert v is not None
-    velocity = free.copy()
+    velocity = np.empty_like(free)
+    velocity[model.walls] = free[model.walls]
     velocity[model.moving] = v.reshape(-1, free.shape[1])
     if model.blocked is not None:
         velocity = np.where(model.blocked, free, velocity)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clapas.bodies.rigid.spheres import impulses_in_world
-from clapas.compiled import kernel
+from clapas.compiled import inlined, kernel
+from clapas.compiled.teams import run_on_threads
+from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.dynamics.crushing import Crushed
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.state import Impulses, LinkImpulses
 from clapas.dynamics.warm_start import carried_to_spheres, carry, places, product, to_world
-from clapas.geometry.colliders import Contacts
+from clapas.geometry.colliders import Contacts, rows_of_all
 from clapas.problems.blocks import frames
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
@@ -100,11 +102,15 @@ class StepProblem:
         """The part (n_links, d) of the unknowns r that belongs to links, which have no couples."""
         return r[len(self.contacts) :, : self.contacts.normal.shape[1]]
 
-    def impulses(self, r: Array) -> Impulses:
-        """Impulses and couples on the bodies b in world coordinates, from the unknowns r."""
+    def impulses(self, r: Array, rows: Indices | None = None) -> Impulses:
+        """Impulses and couples on the bodies b in world coordinates, from the unknowns r.
+
+        Those of the contacts at some rows; of all for None, as :meth:`carrying` returns it.
+        """
         identity, r = (self.contacts.a, self.contacts.b, self.contacts.feature), r[: len(self.contacts)]
         if self.has_spheres:
-            return Impulses(*identity, impulses_in_world(self.contacts.normal, r, self.cohesion))
+            identity = identity if rows is None else tuple(rows_of_all(identity, rows))
+            return Impulses(*identity, impulses_in_world(self.contacts.normal, r, self.cohesion, rows))
         frame, local = self.frame, r * self.scale
         local[:, 0] -= self.cohesion
         d = frame.shape[1]
@@ -113,17 +119,20 @@ class StepProblem:
             couple = np.einsum("nij,ni->nj", frame, couple)
         world = np.empty((len(local), d))
         to_world(frame, local, world)
-        return Impulses(*identity, world, couple)
+        impulses = Impulses(*identity, world, couple)
+        return impulses if rows is None else impulses.take(rows)
 
     def carrying(self, r: Array) -> Indices | None:
         """Rows of the contacts that touch or carry an impulse; None if all rows do.
 
         The others are within reach without an impulse, or are links.
         """
-        counts = np.empty(len(self.contacts), dtype=bool)
-        if mark_carrying(self.apart, r, counts) == len(counts) and self.links is None:
-            return None
-        return np.flatnonzero(counts)
+        n = len(self.contacts)
+        n_threads = thread_count(None, n, n)
+        rows, counts = np.empty(n, dtype=np.int64), np.zeros(n_threads, dtype=np.int64)
+        run_on_threads(n_threads, lambda worker: find_carrying(worker, self.apart, r, counts, rows))
+        count = int(counts.sum())
+        return None if count == n and self.links is None else rows[:count]
 
     def contacts_at(self, rows: Indices | None) -> Contacts:
         """The contacts at these rows; all of them for None, as :meth:`carrying` returns it."""
@@ -143,12 +152,27 @@ class StepProblem:
 
 
 @kernel
-def mark_carrying(apart: Mask, r: Array, carrying: Mask) -> int:
-    """Mark the contacts that touch, or carry an impulse of r (n or more, k); return their number."""
-    count = 0
-    for i in range(len(carrying)):
-        carrying[i] = not apart[i]
-        for k in range(r.shape[1]):
-            carrying[i] |= r[i, k] != 0.0
-        count += carrying[i]
-    return count
+def find_carrying(worker: Worker, apart: Mask, r: Array, counts: Indices, rows: Indices) -> None:
+    """One thread's part of the rows of contacts that touch, or carry an impulse of r (n or more, k).
+
+    Each thread counts its own, in ``counts``, and writes them behind those of the threads before.
+    """
+    first, last = chunk(worker, len(apart))
+    for i in range(first, last):
+        counts[worker.rank] += carries(apart, r, i)
+    wait(worker)
+    at = 0
+    for rank in range(worker.rank):
+        at += counts[rank]
+    for i in range(first, last):
+        rows[at] = i
+        at += carries(apart, r, i)
+
+
+@inlined
+def carries(apart: Mask, r: Array, i: int) -> bool:
+    """Whether contact i touches, or carries an impulse."""
+    found = not apart[i]
+    for k in range(r.shape[1]):
+        found |= r[i, k] != 0.0
+    return found

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from clapas.bodies.links import Account
-from clapas.bodies.rigid.motion import moved, work
+from clapas.bodies.rigid.motion import moved, shared_work
 from clapas.compiled.threads import one_blas_thread
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
@@ -322,9 +322,8 @@ def _borne(
 ) -> tuple[Contacts | None, Impulses, Indices | None]:
     """The contacts that touch or carry, their impulses and rows in the problem; see :class:`StepResult`."""
     problem, r, state = answer.problem, answer.solution.r, at.start
-    contacts, impulses, rows = None, problem.impulses(r), problem.carrying(r)
-    if rows is not None:
-        impulses = impulses.take(rows)
+    contacts, rows = None, problem.carrying(r)
+    impulses = problem.impulses(r, rows)
     if holding:
         among = np.arange(len(problem.contacts)) if rows is None else rows
         ratio = at.dt / state.dt if state.dt else 1.0
@@ -360,7 +359,7 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     """Work of contacts and joints (J), and external work: of loads, guides and walls that move."""
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
-    internal = work(model.mass, model.inertia, model.movable, middle.velocity, answer.free, velocity)
+    internal = shared_work(model.mass, model.inertia, model.movable, middle.velocity, answer.free, velocity)
     internal += answer.systems.work(answer.others)
     walls = problem.work_of_walls(r)
     outside = work_of_loads(model, at.start.velocity, middle, velocity, at.dt) - walls

@@ -205,7 +205,9 @@ class ContactProblem:
     ) -> Self:
         """Read the contact law, and the imposed velocities if given."""
         if w is not None:
-            self.w = validation.contact_vector("w", w, self.n_contacts, self.d)
+            self.w = validation.contact_vector("w", w, self.n_contacts, self.d, finite=False)
+            if not math.isfinite(self.free_speed):  # a sum over all contacts, needed in any case
+                validation.refuse_nonfinite("w", self.w)
         self.mu = validation.friction(mu, self.n_contacts)
         self.section = validation.section(section, self.n_contacts, self.d, self.has_couples)
         return self

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.compiled.prefetch import prefetch_bodies
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.teams import run_on_threads, share_rows
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
 from clapas.linalg.quaternions import rotate_back, spins_in_body_frames
@@ -92,7 +93,7 @@ class SphereBlocks(BodyBlocks):
     @property
     def is_finite(self) -> bool:
         """Whether all numbers are finite."""
-        return all(bool(np.isfinite(data).all()) for data in self.primary_arrays.values())
+        return not self.extremes.flaws
 
     @property
     def primary_arrays(self) -> dict[str, Array]:
@@ -113,8 +114,15 @@ class SphereBlocks(BodyBlocks):
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
-        speed, spin, longest = largest_entries(self.x_free, self.reach)
-        return 2.0 * (speed + 2.0 * spin * longest)
+        return 2.0 * (self.extremes.speed + 2.0 * self.extremes.spin * self.extremes.longest)
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """The largest of the data, and how many of them are not finite."""
+        found = np.zeros((self._threads, len(Extremes._fields)))
+        arguments = self.normal, self.reach, self.x_free
+        self._on_threads(lambda worker: find_extremes(worker, *arguments, found))
+        return Extremes(*found.max(axis=0).tolist())
 
     def motion(self, r: Array) -> Array:
         """Body velocities y under the impulses r; the ground's stay zero."""
@@ -220,14 +228,21 @@ class SphereBlocks(BodyBlocks):
         """The rows of the bodies under the impulses r, kept for whoever asks next."""
         if len(r) > MOST_KEPT:
             return self.moved(r)
-        if self._last is None or not are_equal(self._last[0], r):
-            self.__dict__["_last"] = r.copy(), self.moved(r)
+        if self._last is None or not self._are_equal(self._last[0], r):
+            kept = np.empty_like(r)
+            share_rows(len(r), lambda rows: np.copyto(kept[rows], r[rows]))
+            self.__dict__["_last"] = kept, self.moved(r)
         assert self._last is not None
         return self._last[1]
 
+    def _are_equal(self, one: Array, other: Array) -> bool:
+        differences = np.zeros(self._threads, dtype=np.int64)
+        self._on_threads(lambda worker: count_differences(worker, one, other, differences))
+        return not differences.any()
+
     def _add_impulses(self, start: Array, r: Array) -> Array:
         """Rows of the bodies after the impulses r."""
-        x, other = np.zeros_like(start), np.zeros((len(start), 6))
+        x, other = np.empty_like(start), np.empty((len(start), 6))
         arguments = self.normal, self.reach, self.bodies, r, start
         self._on_threads(lambda worker: push(worker, *arguments, other, x))
         return x
@@ -333,12 +348,15 @@ def push(
     """One thread's part of the rows x (N, 8): ``start`` plus the effect of the impulses r.
 
     Impulses and moments are summed first, those of half of the contacts in x and those of the other half
-    in ``other`` (N, 6), both zero on entry: the result is bitwise the same for any number of threads.
+    in ``other`` (N, 6): the result is bitwise the same for any number of threads.
     """
     n = len(normal)
     first, last = chunk(worker, 2)
     for half in range(first, last):
         sums = x if half == 0 else other
+        for body in range(len(sums)):
+            for k in range(6):
+                sums[body, k] = 0.0
         for i in range(n * half // 2, n * (half + 1) // 2):
             prefetch_bodies(sums, bodies, i)
             a, b = bodies[i, 0], bodies[i, 1]
@@ -378,13 +396,14 @@ def diagonal(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, fl
 
 
 @kernel
-def are_equal(one: Array, other: Array) -> bool:
-    """Whether two tables (n, 3) hold the same numbers."""
-    differences = 0
-    for i in range(len(one)):
+def count_differences(worker: Worker, one: Array, other: Array, differences: Indices) -> None:
+    """One thread's part of the numbers in which two tables (n, 3) differ."""
+    first, last = chunk(worker, len(one))
+    count = 0
+    for i in range(first, last):
         for k in range(3):
-            differences += one[i, k] != other[i, k]
-    return differences == 0
+            count += one[i, k] != other[i, k]
+    differences[worker.rank] = count
 
 
 @kernel
@@ -406,16 +425,37 @@ def mean_response(reach: Array, bodies: Indices, x: Array, i: int) -> float:
     return (along + 2.0 * across) / 3.0
 
 
+class Extremes(NamedTuple):
+    """Largest components of the velocities and of the spins of bodies without impulses, longest distance.
+
+    ``flaws`` is not zero if a number is not finite.
+    """
+
+    speed: float
+    spin: float
+    longest: float
+    flaws: float
+
+
 @kernel
-def largest_entries(x: Array, reach: Array) -> tuple[float, float, float]:
-    """Largest components of the velocities and of the spins in the rows of bodies, and longest distance."""
-    speed = spin = longest = 0.0
-    for body in range(len(x)):
+def find_extremes(worker: Worker, normal: Array, reach: Array, x: Array, found: Array) -> None:
+    """One thread's part of the extremes, in its row of ``found``."""
+    speed, spin, longest, flaws = 0.0, 0.0, 0.0, 0
+    first, last = chunk(worker, len(x))
+    for body in range(first, last):
         for k in range(3):
             speed, spin = max(speed, abs(x[body, k])), max(spin, abs(x[body, 3 + k]))
-    for i in range(len(reach)):
-        longest = max(longest, abs(reach[i, 0]), abs(reach[i, 1]))
-    return speed, spin, longest
+        for k in range(ROW):
+            flaws += not np.isfinite(x[body, k])
+    first, last = chunk(worker, len(reach))
+    for i in range(first, last):
+        for k in range(2):
+            longest = max(longest, abs(reach[i, k]))
+            flaws += not np.isfinite(reach[i, k])
+        for k in range(3):
+            flaws += not np.isfinite(normal[i, k])
+    row = found[worker.rank]
+    row[0], row[1], row[2], row[3] = speed, spin, longest, flaws
 
 
 @kernel

@@ -120,16 +120,14 @@ def contact_vector(name: str, value: npt.ArrayLike | None, n: int, d: int, *, fi
 
 def friction(mu: npt.ArrayLike, n: int) -> Array:
     """Read the coefficients of friction: one per contact, or one for all."""
-    result = np.array(numbers("mu", mu))
-    if result.ndim == 0:
-        result = np.full(n, float(result))
-    if result.shape != (n,):
-        raise ProblemError(f"mu has shape {result.shape}, expected ({n},), one per contact, or one number")
-    refuse_nonfinite("mu", result)
-    if (result < 0).any():
-        worst = int(np.argmin(result))
-        raise ProblemError(f"contact {worst}: mu must be at least 0, got {result[worst]}")
-    return result
+    given = numbers("mu", mu)
+    if given.shape not in ((n,), ()):
+        raise ProblemError(f"mu has shape {given.shape}, expected ({n},), one per contact, or one number")
+    refuse_nonfinite("mu", given)
+    if n and given.size and given.min() < 0.0:
+        worst = int(np.argmin(given))
+        raise ProblemError(f"contact {worst}: mu must be at least 0, got {given.ravel()[worst]}")
+    return np.array(np.broadcast_to(given, n))
 
 
 def section(
@@ -232,12 +230,17 @@ def _refuse_zero_normal_rows(name: str, size: Array) -> None:
         )
 
 
-def refuse_nonfinite(name: str, values: Array) -> None:
-    """Raise an error for NaN and infinities, naming the first."""
+def is_finite(values: Array) -> bool:
+    """Whether all numbers are finite."""
     # A sum is finite only if its terms are, and far cheaper to test; it may overflow: then test each term.
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return
+        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
+
+
+def refuse_nonfinite(name: str, values: Array) -> None:
+    """Raise an error for NaN and infinities, naming the first."""
+    if is_finite(values):
+        return
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
     if bad.size:
         raise ProblemError(

@@ -25,11 +25,12 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from clapas.compiled.teams import share_rows
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.linalg.norms import norm
-from clapas.problems import magnitudes
+from clapas.problems import magnitudes, validation
 from clapas.problems.contact import MANY, SMALLEST, ContactProblem
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
@@ -258,7 +259,13 @@ class _Record:
 
 def positive(unknowns: Array) -> Array:
     """A copy in which -0.0 is 0.0."""
-    return unknowns + 0.0
+    result = np.empty_like(unknowns)
+
+    def add_zero(rows: slice) -> None:
+        np.add(unknowns[rows], 0.0, out=result[rows])
+
+    share_rows(len(unknowns), add_zero)
+    return result
 
 
 def iterate(
@@ -561,6 +568,6 @@ def _impulses(problem: ContactProblem, guess: Guess) -> Array:
     if guess is None:
         return np.zeros((problem.n_contacts, problem.d))
     r = problem.impulse(guess.r if isinstance(guess, Solution) else guess)
-    if not np.isfinite(r).all():
+    if not validation.is_finite(r):
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
     return r

@@ -70,10 +70,11 @@ def velocities_at(
     return u
 
 
-def impulses_in_world(normal: Array, r: Array, cohesion: Array) -> Array:
-    """Impulses on the bodies b in the world, from unknowns that are impulses plus cohesion."""
-    world = np.empty_like(r)
-    share_work(len(r), lambda worker: fill_impulses(worker, normal, r, cohesion, world))
+def impulses_in_world(normal: Array, r: Array, cohesion: Array, rows: Indices | None = None) -> Array:
+    """Impulses on the bodies b in the world, from unknowns that are impulses plus cohesion; all or some."""
+    chosen = np.empty(0, dtype=np.int64) if rows is None else rows
+    world = np.empty((len(r) if rows is None else len(rows), 3))
+    share_work(len(world), lambda worker: fill_impulses(worker, normal, r, cohesion, chosen, world))
     return world
 
 
@@ -144,11 +145,14 @@ def fill_velocities(
 
 
 @kernel
-def fill_impulses(worker: Worker, normal: Array, r: Array, cohesion: Array, world: Array) -> None:
-    """One thread's part of the impulses in the world."""
-    first, last = chunk(worker, len(r))
-    for i in range(first, last):
-        world[i, 0], world[i, 1], world[i, 2] = in_world(normal, i, r[i, 0] - cohesion[i], r[i, 1], r[i, 2])
+def fill_impulses(
+    worker: Worker, normal: Array, r: Array, cohesion: Array, rows: Indices, world: Array
+) -> None:
+    """One thread's part of the impulses in the world, of the contacts at ``rows``, or of all."""
+    first, last = chunk(worker, len(world))
+    for k in range(first, last):
+        i = rows[k] if len(rows) > 0 else k
+        world[k, 0], world[k, 1], world[k, 2] = in_world(normal, i, r[i, 0] - cohesion[i], r[i, 1], r[i, 2])
 
 
 @kernel
