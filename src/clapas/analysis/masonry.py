@@ -347,7 +347,7 @@ class Masonry:
         spin = np.linalg.norm(state.velocity[moving, d:], axis=1) * reach
         speed = np.linalg.norm(state.velocity[moving, :d], axis=1) + spin
         k = int(np.argmax(speed))
-        falls = speed[k] > MOVING * float(np.linalg.norm(self.model.gravity)) * state.time
+        falls = speed[k] > MOVING * self.model.acceleration * state.time
         falls |= bool((moved > STRAYED * reach).any())
         name = self.model.names[moving[k]] or str(moving[k])
         return Verdict(can_stand, not falls, state.time, float(moved.max()), float(speed[k]), name)

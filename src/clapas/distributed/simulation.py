@@ -160,7 +160,7 @@ class RankSimulation:
         fastest = float(
             np.sqrt(np.max(np.sum(own.rows[:, self._columns("velocity")][:, :d] ** 2, axis=1), initial=0.0))
         )
-        gained = self.dt * float(np.linalg.norm(self.model.gravity))
+        gained = self.dt * self.model.acceleration
         fastest, stretch = self.ranks.gathered((fastest, stretch)).max(axis=0).tolist()
         slack = max(slack_of(self.layout, stretch), 2.0 * self.dt * (fastest + gained))
         near = max(reach_of(self.model, self.scheme, self.dt), 1e-9 * self.layout.radius)

@@ -58,7 +58,7 @@ def laid_position(model: Model, body: int, position: Array, orientation: Array, 
     falling : array of bool
         Those of them that it may pass.
     """
-    start, down = model.position[body], model.gravity / np.linalg.norm(model.gravity)
+    start, down = model.position[body], model.gravity / model.acceleration
     radius = float(model.colliders.size[body, 0])
     others = np.arange(len(position))
     flat = model.colliders.kind[others] == Kind.PLANE

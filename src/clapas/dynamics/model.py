@@ -356,6 +356,11 @@ class Model:
         return np.where(self.movable[:, None], np.sqrt(self.masses), 0.0)
 
     @cached_property
+    def acceleration(self) -> float:
+        """Size of gravity (m/s²)."""
+        return float(np.linalg.norm(self.gravity))
+
+    @cached_property
     def smallest(self) -> float:
         """Radius of the smallest movable body (m), to its farthest point; infinite if there is none."""
         return float(self.reach[self.movable & (self.reach > 0.0)].min(initial=np.inf))

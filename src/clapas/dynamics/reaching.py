@@ -42,7 +42,7 @@ def default_reach(model: Model, dt: float) -> float:
     Where cohesion can give the lightest body a larger acceleration, that one counts. Never more than 1e-3 of
     the smallest movable body; zero without gravity and cohesion.
     """
-    acceleration = float(np.linalg.norm(model.gravity))
+    acceleration = model.acceleration
     if model.laws.cohesion.any() and model.movable.any():
         acceleration = max(acceleration, float(model.laws.cohesion.max() / model.mass[model.movable].min()))
     return min(acceleration * dt * dt, SHARE * model.smallest)

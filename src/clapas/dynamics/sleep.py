@@ -146,7 +146,7 @@ def overloaded(model: Model, load: Array, before: Array, borne: Array, dt: float
     blow = np.maximum(borne - overload * usual, 0.0) / model.mass
     lost = sleeping.speed * sleeping.rest * dt * model.reach
     with np.errstate(invalid="ignore"):  # walls without end where nothing weighs
-        is_heavy = blow**2 > 2.0 * np.linalg.norm(model.gravity) * lost
+        is_heavy = blow**2 > 2.0 * model.acceleration * lost
     return np.asarray(is_heavy | (before + borne > overload * sleeping.rest * usual))
 
 

@@ -267,7 +267,7 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
     """The solution from a guess (n, d): even impulses, bodies at rest, a few sweeps, else the solver."""
     if at.solved_by is not None:
         return at.solved_by(stated.problem, guess)
-    gain, before = at.dt * float(np.linalg.norm(at.model.gravity)), at.middle.velocity
+    gain, before = at.dt * at.model.acceleration, at.middle.velocity
     problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
     evens = is_held(at.model) and applies(solver, n)
     solution = None

@@ -67,7 +67,7 @@ def parts(model: Model, state: State, dt: float, scheme: MoreauJean) -> int:
         speed[body], spin[body] = (np.linalg.norm(part) for part in np.split(velocity, [alive.d]))
     speed += spin * np.where(np.isfinite(alive.reach), alive.reach, 0.0)
     walls = float(speed[list(alive.motions)].max(initial=0.0))
-    gained = dt * float(np.linalg.norm(alive.gravity))
+    gained = dt * alive.acceleration
     travelled = dt * (speed + gained + walls) / (scheme.travel * alive.thickness)
     # Carriers of systems travel too: thin rods pass through each other in long steps.
     moves = alive.movable | (alive.system_of >= 0)

@@ -127,7 +127,7 @@ def friction(mu: npt.ArrayLike, n: int) -> Array:
     if n and given.size and given.min() < 0.0:
         worst = int(np.argmin(given))
         raise ProblemError(f"contact {worst}: mu must be at least 0, got {given.ravel()[worst]}")
-    return np.array(np.broadcast_to(given, n))
+    return given.copy() if given.ndim else np.full(n, float(given))
 
 
 def section(

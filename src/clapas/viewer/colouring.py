@@ -197,5 +197,5 @@ class Palette:
         model = self.shown.recording.model
         reach = self.shown.reach[model.movable & (self.shown.reach > 0.0)]  # some bodies have no shape
         size = float(np.median(reach)) if len(reach) else 1.0
-        speed = 0.01 * float(np.sqrt(np.linalg.norm(model.gravity) * size))
+        speed = 0.01 * float(np.sqrt(model.acceleration * size))
         return {"speed": speed, "greys": speed, "spin": speed / size}.get(self.name, 0.0) or 1e-12

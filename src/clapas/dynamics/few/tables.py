@@ -202,7 +202,7 @@ class BoundModel:
         self.last: State | None = None  # the state at the end of the last step
         self._of_dt = -1.0, np.empty(0), 0.0
         self._no_couples = zeros_without_room((0, 1))
-        self._gravity = float(np.linalg.norm(model.gravity))
+        self._gravity = model.acceleration
         self._entries: dict[Any, Callable[..., Any]] = {}
 
     def __reduce__(self) -> tuple[type[BoundModel], tuple[Model]]:
