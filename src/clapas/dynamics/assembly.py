@@ -107,9 +107,9 @@ class ContactsInStep:
         return material[self.contacts.collider_a], material[self.contacts.collider_b]
 
     def law(self, table: Array) -> Array:
-        """Entries of a table of laws for each contact, (n,); a single one, (), where all are alike."""
+        """Entries (n,) of a table of laws for each contact."""
         first = table.flat[0]
-        return np.asarray(first) if (table == first).all() else table[self.materials]
+        return np.full(len(self.contacts), first) if (table == first).all() else table[self.materials]
 
 
 # -------------------------------------------------------------------- geometry
@@ -230,7 +230,7 @@ def under_laws(near: ContactsInStep, geometry: Geometry, build: ProblemFactory) 
     if near.lead is not None:
         geometry = geometry._replace(wall=_with_lead(near, geometry))
     shape = len(contacts), geometry.scale.shape[1]
-    cohesion, pull = np.full(len(contacts), near.law(laws.cohesion) * near.dt), None
+    cohesion, pull = near.law(laws.cohesion) * near.dt, None
     if laws.cohesion.any():
         pull = np.zeros(shape)
         pull[:, 0] = -cohesion

@@ -21,7 +21,7 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.motions import Oscillation
 from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint
 from clapas.errors import FormatError, SettingsError
-from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
+from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Plane, Sphere
 from clapas.io.recording import Recording, RecordingWriter, layout
 from clapas.io.settings import from_plain
 from clapas.io.simulation import resume, simulate
@@ -483,3 +483,24 @@ def test_frames_of_many_bodies_are_packed_where_some_are_not_born(tmp_path: Path
         assert run.column("velocity")[:, : start.n_bodies].tobytes() == np.stack(expected).tobytes()
     with h5py.File(path) as file:
         assert (file["frames/velocity"].compression == "gzip") == (birth > 0.0)
+
+
+@pytest.mark.parametrize(
+    "grain", [Sphere(0.1), Clump([(Sphere(0.1), (0, 0, 0)), (Sphere(0.1), (0.1, 0, 0))])]
+)
+def test_numbers_of_colliders_are_written_where_they_are_not_those_of_bodies(
+    grain: Any, tmp_path: Path
+) -> None:
+    made = Scene()
+    made.law(mu=0.5)
+    made.add(Plane())
+    made.add(grain, (0, 0, 0.1), mass=1.0)
+    with simulate(made, 5 * DT, dt=DT, out=tmp_path / "run.h5") as run:
+        body = run.model.colliders.body
+        contacts = [run.frame(k).contacts for k in range(run.n_frames)]
+        assert sum(map(len, contacts)) > 0
+        for found in contacts:
+            np.testing.assert_array_equal(body[found.collider_b], found.b)
+    with h5py.File(tmp_path / "run.h5") as file:
+        is_shared = file["contacts/collider_b"] == file["contacts/b"]
+    assert is_shared == isinstance(grain, Sphere)

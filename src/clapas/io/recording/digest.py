@@ -72,5 +72,6 @@ def of_constants(file: Any) -> str:
     return digest.hexdigest()
 
 
-def _bytes(values: Any, dtype: str) -> bytes:
-    return np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
+def _bytes(values: Any, dtype: str) -> Any:
+    """The bytes of an array, as a view where it is stored as in the file."""
+    return np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<")).reshape(-1).view(np.uint8)

@@ -108,6 +108,9 @@ class RecordingWriter:
         }
         self._has_sleep = bool((settings or {}).get("sleeping"))
         self._all_move = not self._has_sleep and not (model.birth > 0.0).any()
+        # Where collider k is that of body k their columns are the same, under two names.
+        is_same = np.array_equal(model.colliders.body, np.arange(len(model.colliders)))
+        self._shared = {"collider_a": "a", "collider_b": "b"} if is_same else {}
         self._model, self._systems = model, systems.recorded(model)
         self._has_links = bool(model.systems) or model.joints is not None
         self._joints = joints.recorded(model)
@@ -320,6 +323,8 @@ class RecordingWriter:
             for group, columns in self._growing(model).items():
                 for name, column in columns.items():
                     self._column(group, name, column)
+            for name, same in self._shared.items():
+                file[f"contacts/{name}"] = file[f"contacts/{same}"]
             if self._systems:
                 systems.write(file, self._systems)
             if self._joints.names:
@@ -362,7 +367,9 @@ class RecordingWriter:
         """The growing columns by group, in the order of writing (LAST_WRITTEN: last of the frames)."""
         return {
             "frames": self._more | (layout.SLEEP if self._has_sleep else {}) | layout.FRAMES,
-            "contacts": layout.CONTACTS,
+            "contacts": {
+                name: column for name, column in layout.CONTACTS.items() if name not in self._shared
+            },
             "links": layout.LINKS if self._has_links else {},
             "probes": layout.PROBES if model.probes else {},
         }
