@@ -59,12 +59,13 @@ def within_reach(
     if not len(found):
         return found
     kept, shift = np.empty(len(found), dtype=bool), image_shifts(model, found)
-    limits, bodies, touch = (touching, reach, dt), found.bodies, []
+    limits, touch = (touching, reach, dt), []
 
     def mark(rows: slice) -> None:
+        bodies = np.column_stack((found.a[rows], found.b[rows]))
         place = found.point[rows], shift[rows], found.normal[rows], found.gap[rows], middle.position
         motion = middle.orientation, middle.velocity
-        touch.append(mark_within_reach(bodies[rows], *place, *motion, *limits, kept[rows]))
+        touch.append(mark_within_reach(bodies, *place, *motion, *limits, kept[rows]))
 
     share_rows(len(found), mark)
     if sum(touch) == len(found):

@@ -77,13 +77,13 @@ def _geometry_of_spheres(near: ContactsInStep, free: Array) -> Geometry:
     place = contacts.normal, contacts.point, image_shifts(model, contacts)
     turn, response, number = middle.orientation, model.sphere_response, model.number
     turned = np.ascontiguousarray(turn[model.moving])
-    x_free = free_rows(turn, free, response, number, len(turned))
-    blocks = sphere_blocks(*place, contacts.a, contacts.b, middle.position, number, x_free, turned)
+    rows = free_rows(turn, free, response, number, len(turned))
+    blocks = sphere_blocks(*place, contacts.a, contacts.b, middle.position, number, rows, turned)
     wall = before = None
     if model.motions:
         driven = np.where(model.movable[:, None], 0.0, middle.velocity)
         wall = velocities_at(*place, contacts.bodies, middle.position, world_rows(turn, driven, response))
     if model.laws.has_restitution:
-        rows = world_rows(turn, middle.velocity, response)
-        before = velocities_at(*place, contacts.bodies, middle.position, rows)
+        initial = world_rows(turn, middle.velocity, response)
+        before = velocities_at(*place, contacts.bodies, middle.position, initial)
     return Geometry(blocks, None, np.ones((1, 3)), wall, before)

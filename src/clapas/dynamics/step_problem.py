@@ -15,7 +15,7 @@ from clapas.dynamics.crushing import Crushed
 from clapas.dynamics.links import LinkRows
 from clapas.dynamics.state import Impulses, LinkImpulses
 from clapas.dynamics.warm_start import carried_to_spheres, carry, places, product, to_world
-from clapas.geometry.colliders import Contacts, rows_of_all
+from clapas.geometry.colliders import Contacts
 from clapas.problems.blocks import frames
 from clapas.problems.contact import ContactProblem
 from clapas.problems.rolling import RollingProblem
@@ -109,8 +109,7 @@ class StepProblem:
         """
         identity, r = (self.contacts.a, self.contacts.b, self.contacts.feature), r[: len(self.contacts)]
         if self.has_spheres:
-            identity = identity if rows is None else tuple(rows_of_all(identity, rows))
-            return Impulses(*identity, impulses_in_world(self.contacts.normal, r, self.cohesion, rows))
+            return Impulses(*impulses_in_world(self.contacts.normal, r, self.cohesion, identity, rows))
         frame, local = self.frame, r * self.scale
         local[:, 0] -= self.cohesion
         d = frame.shape[1]

@@ -21,7 +21,7 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.compiled.prefetch import prefetch_bodies
-from clapas.compiled.teams import run_on_threads, share_rows
+from clapas.compiled.teams import run_on_threads
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
 from clapas.linalg.quaternions import rotate_back, spins_in_body_frames
@@ -31,6 +31,7 @@ from clapas.typing import Array, Indices
 
 STRIDE = 1024  # contacts summed together, whatever the number of threads: sums do not depend on it
 ROW = 8  # v, ω, 1/m, 1/J
+SPEED, SPIN, LONGEST, FLAWS = range(4)  # of extremes
 MOST_KEPT = 300_000  # contacts: beyond, memory is scarcer than time
 
 
@@ -53,6 +54,8 @@ class SphereBlocks(BodyBlocks):
         spins in these frames, as those of any rigid body; without, spins in the world.
     response : array (n,), optional
         Mean diagonals of the blocks W_ii, if known already.
+    extremes : Extremes, optional
+        Largest of the data, if known already.
     """
 
     normal: Array
@@ -69,11 +72,12 @@ class SphereBlocks(BodyBlocks):
         x_free: Array,
         orientation: Array | None = None,
         response: Array | None = None,
+        extremes: Extremes | None = None,
     ) -> None:
         arrays = {"normal": normal, "reach": reach, "bodies": bodies, "x_free": x_free}
         self.__dict__.update(arrays, orientation=orientation, _last=None)  # frozen, as BodyBlocks is
-        if response is not None:
-            self.__dict__["response"] = response
+        known = {"response": response, "extremes": extremes}
+        self.__dict__.update({name: data for name, data in known.items() if data is not None})
 
     @property
     def n_bodies(self) -> int:
@@ -122,7 +126,7 @@ class SphereBlocks(BodyBlocks):
         found = np.zeros((self._threads, len(Extremes._fields)))
         arguments = self.normal, self.reach, self.x_free
         self._on_threads(lambda worker: find_extremes(worker, *arguments, found))
-        return Extremes(*found.max(axis=0).tolist())
+        return Extremes.of(found)
 
     def motion(self, r: Array) -> Array:
         """Body velocities y under the impulses r; the ground's stay zero."""
@@ -230,8 +234,7 @@ class SphereBlocks(BodyBlocks):
             return self.moved(r)
         if self._last is None or not self._are_equal(self._last[0], r):
             kept = np.empty_like(r)
-            share_rows(len(r), lambda rows: np.copyto(kept[rows], r[rows]))
-            self.__dict__["_last"] = kept, self.moved(r)
+            self.__dict__["_last"] = kept, self._add_impulses(self.x_free, r, kept)
         assert self._last is not None
         return self._last[1]
 
@@ -240,11 +243,12 @@ class SphereBlocks(BodyBlocks):
         self._on_threads(lambda worker: count_differences(worker, one, other, differences))
         return not differences.any()
 
-    def _add_impulses(self, start: Array, r: Array) -> Array:
-        """Rows of the bodies after the impulses r."""
+    def _add_impulses(self, start: Array, r: Array, kept: Array | None = None) -> Array:
+        """Rows of the bodies after the impulses r; ``kept`` (n, 3) gets a copy of these."""
         x, other = np.empty_like(start), np.empty((len(start), 6))
         arguments = self.normal, self.reach, self.bodies, r, start
-        self._on_threads(lambda worker: push(worker, *arguments, other, x))
+        copied = np.empty((0, 3)) if kept is None else kept
+        self._on_threads(lambda worker: push(worker, *arguments, copied, other, x))
         return x
 
     def at_contacts(self, x: Array, w: Array | None) -> Array:
@@ -342,10 +346,13 @@ def push(
     bodies: Indices,
     r: Array,
     start: Array,
+    kept: Array,
     other: Array,
     x: Array,
 ) -> None:
     """One thread's part of the rows x (N, 8): ``start`` plus the effect of the impulses r.
+
+    Where ``kept`` has rows, r is copied there.
 
     Impulses and moments are summed first, those of half of the contacts in x and those of the other half
     in ``other`` (N, 6): the result is bitwise the same for any number of threads.
@@ -360,7 +367,10 @@ def push(
         for i in range(n * half // 2, n * (half + 1) // 2):
             prefetch_bodies(sums, bodies, i)
             a, b = bodies[i, 0], bodies[i, 1]
-            f_x, f_y, f_z = in_world(normal, i, r[i, 0], r[i, 1], r[i, 2])
+            r_n, r_s, r_t = r[i, 0], r[i, 1], r[i, 2]
+            if len(kept) > 0:
+                kept[i, 0], kept[i, 1], kept[i, 2] = r_n, r_s, r_t
+            f_x, f_y, f_z = in_world(normal, i, r_n, r_s, r_t)
             n_x, n_y, n_z = normal[i, 0], normal[i, 1], normal[i, 2]
             g_x, g_y, g_z = n_y * f_z - n_z * f_y, n_z * f_x - n_x * f_z, n_x * f_y - n_y * f_x
             add(sums, a, -f_x, -f_y, -f_z, -reach[i, 0], g_x, g_y, g_z)
@@ -436,6 +446,11 @@ class Extremes(NamedTuple):
     longest: float
     flaws: float
 
+    @staticmethod
+    def of(found: Array) -> Extremes:
+        """Those of all threads, which each have a row."""
+        return Extremes(*found.max(axis=0).tolist())
+
 
 @kernel
 def find_extremes(worker: Worker, normal: Array, reach: Array, x: Array, found: Array) -> None:
@@ -455,7 +470,7 @@ def find_extremes(worker: Worker, normal: Array, reach: Array, x: Array, found: 
         for k in range(3):
             flaws += not np.isfinite(normal[i, k])
     row = found[worker.rank]
-    row[0], row[1], row[2], row[3] = speed, spin, longest, flaws
+    row[SPEED], row[SPIN], row[LONGEST], row[FLAWS] = speed, spin, longest, flaws
 
 
 @kernel
