@@ -206,10 +206,10 @@ def _moreau(
         alive = alive.holding(np.pad(held, (0, state.n_bodies - len(held))))
 
     middle, systems = drifted(alive, state, scheme, dt)
-    free = free_motion(alive, middle, dt)
     found, treated, touching = _detected(alive, middle, neighbours, scheme, dt, held is not None)
     if held is None:
         found = treated  # frees the others: a quarter of a gigabyte for a million grains
+    free = free_motion(alive, middle, dt)  # after detection, which takes most memory
     ahead = lead(alive, middle, treated, state.velocity, scheme.theta, dt)
     near = ContactsInStep(alive, middle, treated, dt, touching, ahead)
     joints = None

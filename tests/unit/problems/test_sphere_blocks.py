@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from clapas.compiled import limited_threads
+from clapas.errors import ProblemError
 from clapas.geometry import rotations
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
-from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.problems.sphere_blocks import Extremes, SphereBlocks
 from clapas.solvers import NSGS, Coloured, solve
 from clapas.status import Status
 from clapas.typing import Array
@@ -132,3 +133,36 @@ def test_extrapolation_saves_sweeps_on_blocks(compact: SphereBlocks) -> None:
         for depth in (3, 0)
     )
     assert extrapolated.residual < 0.3 * plain.residual
+
+
+@pytest.mark.parametrize("name", ["normal", "reach", "x_free"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_data_that_are_not_finite_are_named(compact: SphereBlocks, name: str, value: float) -> None:
+    getattr(compact, name)[17, 1] = value
+    with pytest.raises(ProblemError, match=rf"{name} must be finite.*\(1 bad"):
+        ContactProblem.from_blocks(compact, mu=0.3)
+
+
+def test_imposed_velocities_that_are_not_finite_are_named(compact: SphereBlocks) -> None:
+    w = np.zeros((N_CONTACTS, 3))
+    w[40, 2] = np.nan
+    with pytest.raises(ProblemError, match="w must be finite, got nan at entry 122"):
+        ContactProblem.from_blocks(compact, mu=0.3, w=w)
+
+
+def test_extremes_are_those_of_the_arrays(compact: SphereBlocks) -> None:
+    x = np.abs(compact.x_free)
+    expected = Extremes(x[:, :3].max(), x[:, 3:6].max(), compact.reach.max(), 0.0)
+    assert compact.extremes == expected
+    with limited_threads(1, N_CONTACTS):
+        assert drawn(3).extremes == expected
+
+
+def test_velocities_asked_again_follow_the_impulses(compact: SphereBlocks) -> None:
+    """Motions are kept for whoever asks next; an array that has changed since is not taken for it."""
+    r = impulses()
+    first = compact.bodies_velocity(r)
+    r[5, 0] += 1.0
+    assert not np.array_equal(compact.bodies_velocity(r), first)
+    r[5, 0] -= 1.0
+    np.testing.assert_array_equal(compact.bodies_velocity(impulses()), drawn(3).bodies_velocity(impulses()))
