@@ -380,7 +380,7 @@ def _join(
             joint.kind,
             a,
             b,
-            at=frame.at(joint.anchor),
+            at=in_b.at(joint.anchor),  # the point is one of the second body, which the coordinates move
             name=prefix + joint.name,
             **kind,
             **{name: value for name, value in laws.items() if value is not None},

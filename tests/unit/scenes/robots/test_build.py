@@ -335,6 +335,46 @@ def test_several_joints_of_a_body_have_their_own_laws(tmp_path: Path) -> None:
     assert sim.body("puck").position[1] == pytest.approx(-0.05, abs=1e-3)
 
 
+SLIDING_HINGE = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="puck" pos="1 2 3">{joints}<geom type="sphere" size="0.1" mass="1.5"/></body></worldbody>
+  <actuator><motor joint="spin"/></actuator></mujoco>"""
+SPIN = '<joint name="spin" axis="0 0 1" pos="0.2 0 0"/>'
+SLIDE = '<joint name="{0}" type="slide" axis="{1}" pos="{2}" frictionloss="100" ref="0.4"/>'
+ALONG_X, ALONG_Y = SLIDE.format("x", "1 0 0", "0 0.7 0"), SLIDE.format("y", "0 1 0", "0.5 0 0")
+ALONG_Z = SLIDE.format("z", "0 0 1", "0 -0.3 0")
+
+
+@pytest.mark.parametrize("start", [0.4, -0.3])
+@pytest.mark.parametrize(
+    "joints",
+    [ALONG_X + ALONG_Y + SPIN, SPIN + ALONG_X + ALONG_Y, ALONG_Z + SPIN, SPIN + ALONG_Z],
+    ids=["slides before", "slides after", "screw", "screw after"],
+)
+def test_a_hinge_that_slides_turns_about_its_own_point(joints: str, start: float, tmp_path: Path) -> None:
+    """Slides are stuck, wherever their points are: the puck turns about that of the hinge, by τ t² / 2 I."""
+    (path := tmp_path / "puck.xml").write_text(SLIDING_HINGE.format(joints=joints))
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    names = [name for name in ("x", "y", "z") if f'name="{name}"' in joints]
+    scene.load_robot(path, joints=dict.fromkeys(names, start))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.joint("spin").target = 0.1
+    sim.step(1000)
+    gone = np.array([(start - 0.4) * (name in names) for name in ("x", "y", "z")])
+    point, arm = np.array([1.2, 2.0, 3.0]), np.array([-0.2, 0.0, 0.0])
+    if joints.startswith(SPIN):  # the slides turn with the puck
+        arm += gone
+    else:
+        point += gone
+    inertia = 0.4 * 1.5 * 0.1**2 + 1.5 * (arm[:2] @ arm[:2])  # Steiner: about the axis of the hinge
+    angle = sim.joint("spin").angle
+    assert angle == pytest.approx(0.1 / (2 * inertia), rel=1e-4)
+    at = point + Rotation.from_euler("z", angle).apply(arm)
+    np.testing.assert_allclose(sim.body("puck").position, at, atol=1e-5)
+    for name in names:
+        assert sim.joint(name).position == pytest.approx(start, abs=1e-5)
+
+
 def test_the_command_line_takes_robots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["info", str(HERE / "motors.xml")]) == 0
     said = capsys.readouterr().out

@@ -344,7 +344,12 @@ MJCF_ERRORS = {
     ),
     "three hinges askew": (
         BODY.format("<joint axis='1 0 0'/><joint axis='0 1 1'/><joint/>"),
-        "two or three hinges in one point, each at right angles to the next, all with ref 0; put a body",
+        "two or three hinges in one point, each at right angles to the next, with ref 0; put a body",
+    ),
+    "a hinge between two slides": (
+        BODY.format("<joint type='slide' axis='1 0 0'/><joint/><joint type='slide' axis='0 1 0'/>"),
+        "slider and hinge and slider in one body are not supported, save a cylindrical joint, a planar one "
+        "with both slides before the hinge or both after it",
     ),
     "three hinges apart": (
         BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 1'/><joint/>"),
