@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,11 +110,9 @@ def add_robot(
     )
     coordinates = _coordinates(robot, label, joints or {})
     composites, carrier = _composites(robot, base, fixed_base, coordinates)
-    numbers = {
-        name: number
-        for name, number in ((one.name, _add(scene, one, material, prefix)) for one in composites)
-        if number is not None
-    }
+    planes = [plane for one in composites for plane in _add_planes(scene, one, material, prefix)]
+    added = {one.name: _add(scene, one, material, prefix) for one in composites}
+    numbers = {name: number for name, number in added.items() if number is not None}
     of_link = {link: numbers.get(carrier[link][0].name) for link in carrier}
     names, notes = [], list(robot.notes)
     for joint in robot.joints:
@@ -141,12 +139,15 @@ def add_robot(
             closure.kind, of_link.get(closure.a), of_link.get(closure.b), at=at, name=prefix + closure.name
         )
         names.append(prefix + closure.name)
-    pairs = [(of_link.get(a), of_link.get(b)) for a, b in robot.apart]
+    # Planes are walls of their own beside the body of the world, and part of no link that is fixed to it.
+    of_name = {link: [number] for link, number in of_link.items() if number is not None}
+    of_name[WORLD] = of_name.get(WORLD, []) + planes
+    pairs = [pair for a, b in robot.apart for pair in product(of_name.get(a, []), of_name.get(b, []))]
     if not self_collision:
         pairs += combinations(sorted(set(numbers.values())), 2)
-    for a, b in pairs:
-        if a is not None and b is not None and a != b:
-            scene.ignore(a, b)
+    for first, second in pairs:
+        if first != second:
+            scene.ignore(first, second)
     notes += _settings(scene, robot)
     changes = [note for note in notes if not note.startswith(NO_PART)]
     if changes:
@@ -275,23 +276,30 @@ def _moved(joint: RobotJoint, travel: float) -> Pose:
     return Pose(tuple(map(float, back)), tuple(map(float, turn)))
 
 
-def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
-    """Add a body; None for one that stands still and has no shape."""
-    planes = [
-        (collision.shape, pose) for collision, pose in one.collisions if isinstance(collision.shape, Plane)
+def _options(scene: Scene, one: Composite, material: str | None) -> dict[str, Any]:
+    """The material of a composite: the one that is asked for, or that of its friction in the file."""
+    chosen = material or _material(scene, one)
+    return {"material": chosen} if chosen else {}
+
+
+def _add_planes(scene: Scene, one: Composite, material: str | None, prefix: str) -> list[int]:
+    """Add its planes, each of which is a wall of its own."""
+    planes = [(part.shape, one.pose @ pose) for part, pose in one.collisions if isinstance(part.shape, Plane)]
+    options = _options(scene, one, material)
+    return [
+        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+        for k, (plane, where) in enumerate(planes)
     ]
+
+
+def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
+    """Add a body; None for one that stands still and has no shape but planes."""
     parts = [
         (collision.shape, pose.position, pose.orientation)
         for collision, pose in one.collisions
         if not isinstance(collision.shape, Plane)
     ]
-    options: dict[str, Any] = {} if material is None else {"material": material}
-    file_material = material is None and _material(scene, one)
-    if file_material:
-        options["material"] = file_material
-    for k, (plane, pose) in enumerate(planes):
-        where = one.pose @ pose
-        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+    options = _options(scene, one, material)
     if one.is_fixed:
         if not parts:
             return None

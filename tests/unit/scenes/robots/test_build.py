@@ -296,6 +296,39 @@ def test_pairs_that_never_touch() -> None:
         clapas.Scene.from_dict({**scene.to_dict(), "ignored": [[1]]})
 
 
+FLOOR = """<mujoco><worldbody><geom type="plane" size="1 1 1" {floor}/>
+  <body name="rests" pos="0 0 0.1"><freejoint/><geom size="0.1" contype="2" conaffinity="2"/></body>
+  <body name="falls" pos="1 0 0.1"><freejoint/><geom size="0.1" {falls}/></body>
+  <body name="post" pos="5 0 1"><geom size="0.1"/></body></worldbody>
+  <contact><exclude body1="post" body2="rests"/>{excluded}</contact></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"floor": 'contype="2" conaffinity="2"', "falls": 'contype="1" conaffinity="1"', "excluded": ""},
+        {
+            "floor": 'contype="2" conaffinity="2"',
+            "falls": 'contype="2" conaffinity="2"',
+            "excluded": '<exclude body1="world" body2="falls"/>',
+        },
+    ],
+    ids=["masks", "excluded"],
+)
+def test_bodies_that_never_touch_the_world_fall_through_its_planes(
+    given: dict[str, str], tmp_path: Path
+) -> None:
+    """What is fixed to the world has no part in its planes: excluding it leaves the floor."""
+    (path := tmp_path / "floor.xml").write_text(FLOOR.format(**given))
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    scene.load_robot(path)
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(100)
+    assert sim.body("rests").velocity[2] == pytest.approx(0.0, abs=1e-6)
+    assert sim.body("falls").velocity[2] == pytest.approx(-0.981)
+
+
 CROSS = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
   <body name="base"><freejoint/><geom type="sphere" size="0.1" mass="1e6"/>
     <body name="arm" pos="0 0 1">
