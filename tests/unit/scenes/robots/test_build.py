@@ -329,6 +329,29 @@ def test_bodies_that_never_touch_the_world_fall_through_its_planes(
     assert sim.body("falls").velocity[2] == pytest.approx(-0.981)
 
 
+SWITCHED = """<mujoco><option><flag {flags}/></option><option gravity="0 0 -2"/><worldbody>
+  <geom type="plane" size="1 1 1"/>
+  <body name="ball" pos="0 0 0.1"><joint type="slide"/><geom size="0.1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "speed"),
+    [('energy="enable"', 0.0), ('gravity="disable"', 0.0), ('contact="disable" island="disable"', -0.2)],
+)
+def test_gravity_and_contacts_are_off_where_a_file_switches_them_off(
+    flags: str, speed: float, tmp_path: Path
+) -> None:
+    (path := tmp_path / "ball.xml").write_text(SWITCHED.format(flags=flags))
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    robot = scene.load_robot(path)
+    assert robot.notes == ()
+    assert scene.gravity == ((0, 0, 0) if "gravity" in flags else (0, 0, -2))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(100)
+    assert sim.body("ball").velocity[2] == pytest.approx(speed, abs=1e-6)
+
+
 CROSS = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
   <body name="base"><freejoint/><geom type="sphere" size="0.1" mass="1e6"/>
     <body name="arm" pos="0 0 1">

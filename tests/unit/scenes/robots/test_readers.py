@@ -355,6 +355,14 @@ MJCF_ERRORS = {
         BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 1'/><joint/>"),
         "in one body are not supported",
     ),
+    "limits switched off": (
+        BODY.format("") + "<option><flag limit='disable' frictionloss='enable'/></option>",
+        "<flag>: the attribute 'limit' is not known or not supported",
+    ),
+    "contacts by one law": (
+        BODY.format("") + "<option><flag override='enable'/></option>",
+        "<flag>: the attribute 'override' is not known or not supported",
+    ),
     "spatial tendon": (
         BODY.format("") + "<tendon><spatial><site site='a'/></spatial></tendon>",
         "this element is not known or not supported",

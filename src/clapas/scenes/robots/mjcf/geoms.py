@@ -21,12 +21,13 @@ GEOMS = ("plane", "sphere", "capsule", "cylinder", "box", "mesh", "ellipsoid", "
 
 @dataclass
 class Geoms:
-    """What geoms refer to: angles, meshes by name and the folder of their files; and warnings."""
+    """What geoms refer to: angles, meshes by name, the folder of their files, warnings; and if they touch."""
 
     frames: Frames
     notes: list[str]
     meshes: dict[str, Node] = field(default_factory=dict)
     meshdir: str = ""
+    touch: bool = True
 
     def read(self, node: Node, of_world: bool = False) -> tuple[list[Collision], list[Inertia]]:
         """The shapes of a geom that touch things, and the masses of all of them."""
@@ -54,7 +55,7 @@ class Geoms:
             masses = [
                 inertia_of(one, density, amount) for one, amount in zip(collisions, amounts, strict=True)
             ]
-        return (collisions if group or mask else []), masses
+        return (collisions if self.touch and (group or mask) else []), masses
 
     def _shapes(self, node: Node) -> tuple[Pose, list[Shape]]:
         kind = node.choice("type", GEOMS, "sphere")

@@ -29,9 +29,20 @@ from clapas.scenes.robots.leftovers import notes_of
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
 from clapas.scenes.robots.mjcf.joints import read_joint, together
+from clapas.scenes.robots.mjcf.masses import Masses
 from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equality
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
+
+# Flags that would change the motion if they were off; the others are about the solver of MuJoCo.
+SWITCHES = frozenset(
+    "constraint equality frictionloss limit passive spring damper actuation filterparent".split()
+)
+
+
+def is_off(flags: Node, name: str) -> bool:
+    """Whether an element ``<flag>`` switches something off."""
+    return flags.choice(name, ("enable", "disable"), "enable") == "disable"
 
 
 def read_mjcf(root: Node, strict: bool = True) -> Robot:
@@ -41,7 +52,7 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
-        links=tuple(reader.links),
+        links=reader.masses.scaled(reader.links),
         joints=tuple(reader.joints),
         followers=tuple(reader.followers),
         closures=tuple(reader.closures),
@@ -66,6 +77,7 @@ class _Reader:
         self.defaults: dict[str, dict[str, dict[str, str]]] = {}
         self.frames = Frames()
         self.geoms = Geoms(self.frames, self.notes)
+        self.masses = Masses()
         self.gravity: Vector | None = None
         self.dt: float | None = None
 
@@ -77,6 +89,7 @@ class _Reader:
                 self.gravity = option.vector("gravity", 3)
             if option.has("timestep"):
                 self.dt = option.number("timestep")
+        self._switches([flag for option in root.all("option") for flag in option.all("flag")])
         for default in root.all("default"):
             self._default(default, {})
         for asset in root.all("asset"):
@@ -124,11 +137,23 @@ class _Reader:
                 == "degree"
             )
             frames.sequence = node.text("eulerseq", frames.sequence)
+            self.masses.read(node)
             geoms.meshdir = node.text("meshdir", node.text("assetdir", geoms.meshdir))
             if node.choice("coordinate", ("local", "global"), "local") == "global":
                 raise node.error("global coordinates are of old versions of the format; write local ones")
         if len(frames.sequence) != 3 or set(frames.sequence.lower()) - set("xyz"):
             raise nodes[0].error(f"eulerseq must be three of the letters xyz or XYZ, got '{frames.sequence}'")
+
+    def _switches(self, flags: list[Node]) -> None:
+        """Switch off gravity or contacts; switches of other parts of the motion stay unread."""
+        off = {name for node in flags for name in ("gravity", "contact") if is_off(node, name)}
+        self.gravity = (0.0, 0.0, 0.0) if "gravity" in off else self.gravity
+        self.geoms.touch = "contact" not in off
+        for node in flags:
+            unread = {name for name in SWITCHES & set(node.attributes) if is_off(node, name)}
+            if node.has("override") and not is_off(node, "override"):  # one law for all contacts
+                unread.add("override")
+            node.used = set(node.attributes) - unread
 
     def _default(self, node: Node, above: dict[str, dict[str, str]]) -> None:
         """Attributes by element, of a class and of those inside it."""
@@ -180,11 +205,8 @@ class _Reader:
             raise node.error("gravcomp, weight taken off a body, is not supported; give gravity, or a force")
         geoms = [self.geoms.read(self._filled(geom, childclass)) for geom in node.all("geom")]
         inertial = node.one("inertial")
-        if inertial is not None:
-            inertia: Inertia | None = self._inertial(inertial)
-        else:
-            masses = [found for _, own in geoms for found in own]
-            inertia = Inertia.together(masses) if masses else None
+        given = None if inertial is None else self._inertial(inertial)
+        inertia = self.masses.of_body(given, [found for _, own in geoms for found in own])
         pose = self.frames.pose(node)
         self.links.append(
             Link(

@@ -18,7 +18,7 @@ IGNORED = {
     **{
         f"{name} of <compiler>": ""
         for name in "autolimits texturedir assetdir discardvisual fusestatic strippath usethread "
-        "convexhull boundmass boundinertia inertiafromgeom balanceinertia alignfree".split()
+        "convexhull alignfree".split()
     },
     **{
         f"{name} of <option>": ""
@@ -26,7 +26,6 @@ IGNORED = {
         "impratio "
         "noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance".split()
     },
-    "<flag>": "switches of MuJoCo",
     "<user>": "",
 }
 UNUSED = {
