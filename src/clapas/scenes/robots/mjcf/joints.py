@@ -22,7 +22,7 @@ def read_joint(
     kind = node.choice("type", ("hinge", "slide", "ball", "free"), "hinge")
     turns = kind == "hinge"
     label = node.text("name", f"{name} {kind}" + (f" {number}" if number else ""))
-    axis = node.vector("axis", 3, (0.0, 0.0, 1.0))
+    anchor, axis = frames.line(node)
     if kind in ("hinge", "slide") and not any(axis):
         raise node.error("the axis is zero; it must be a direction")
     limited = node.flag("limited", node.has("range"))
@@ -60,7 +60,7 @@ def read_joint(
         parent=parent,
         child=name,
         pose=pose,
-        anchor=node.vector("pos", 3, (0.0, 0.0, 0.0)),
+        anchor=anchor,
         axis=axis,
         zero=zero,
         limits=limits,

@@ -28,6 +28,7 @@ from clapas.scenes.robots.description import (
 from clapas.scenes.robots.leftovers import notes_of
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
+from clapas.scenes.robots.mjcf.includes import put_in_place
 from clapas.scenes.robots.mjcf.joints import read_joint, together
 from clapas.scenes.robots.mjcf.masses import Masses
 from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equality
@@ -47,6 +48,7 @@ def is_off(flags: Node, name: str) -> bool:
 
 def read_mjcf(root: Node, strict: bool = True) -> Robot:
     """The robot of a file whose root element is ``<mujoco>``."""
+    put_in_place(root)
     reader = _Reader(root)
     reader.read()
     return Robot(
@@ -76,7 +78,7 @@ class _Reader:
         self.notes: list[str] = []
         self.defaults: dict[str, dict[str, dict[str, str]]] = {}
         self.frames = Frames()
-        self.geoms = Geoms(self.frames, self.notes)
+        self.geoms = Geoms(self.frames, self.notes, root.path.resolve().parent)
         self.masses = Masses()
         self.gravity: Vector | None = None
         self.dt: float | None = None
@@ -100,10 +102,10 @@ class _Reader:
         worlds = root.all("worldbody")
         if not worlds:
             raise root.error("it needs an element <worldbody>")
+        self._geoms_of_world(worlds)
         for world in worlds:
-            self._geoms_of_world(world)
-            for body in world.all("body"):
-                self._body(body, WORLD, "")
+            for body, childclass in self._within(world, "", "body"):
+                self._body(body, WORLD, childclass)
         for actuators in root.all("actuator"):
             for node in actuators.all("motor", "position", "velocity"):
                 self._filled(node, "")
@@ -192,6 +194,20 @@ class _Reader:
 
     # ---------------------------------------------------------------- bodies
 
+    def _within(self, node: Node, childclass: str, tag: str) -> list[tuple[Node, str]]:
+        """The elements of a body with a name, in frames too, and the class of defaults that holds there."""
+        found = []
+        for inner in node.nodes:
+            if inner.tag == tag:
+                inner.is_used = True
+                found.append((inner, childclass))
+            elif inner.tag == "frame":
+                inner.is_used = True
+                inner.used.add("name")
+                self.frames.put_in(inner)
+                found += self._within(inner, inner.text("childclass", childclass), tag)
+        return found
+
     def _body(self, node: Node, parent: str, childclass: str) -> None:
         name = node.text("name", f"body {len(self.links)}")
         if any(link.name == name for link in self.links):
@@ -203,7 +219,7 @@ class _Reader:
             )
         if node.number("gravcomp", 0.0) != 0.0:
             raise node.error("gravcomp, weight taken off a body, is not supported; give gravity, or a force")
-        geoms = [self.geoms.read(self._filled(geom, childclass)) for geom in node.all("geom")]
+        geoms = [self.geoms.read(self._filled(*found)) for found in self._within(node, childclass, "geom")]
         inertial = node.one("inertial")
         given = None if inertial is None else self._inertial(inertial)
         inertia = self.masses.of_body(given, [found for _, own in geoms for found in own])
@@ -217,12 +233,12 @@ class _Reader:
             )
         )
         self._joints_of(node, name, parent, pose, childclass)
-        for child in node.all("body"):
-            self._body(child, name, childclass)
+        for child, own in self._within(node, childclass, "body"):
+            self._body(child, name, own)
 
     def _joints_of(self, node: Node, name: str, parent: str, pose: Pose, childclass: str) -> None:
-        joints = [self._filled(joint, childclass) for joint in node.all("joint")]
-        free = node.all("freejoint")
+        joints = [self._filled(*found) for found in self._within(node, childclass, "joint")]
+        free = [joint for joint, _ in self._within(node, childclass, "freejoint")]
         if free:
             free[0].used |= {"group", "align"}
             if joints or len(free) > 1 or parent != WORLD:
@@ -261,11 +277,12 @@ class _Reader:
 
     # ---------------------------------------------------------------- geoms
 
-    def _geoms_of_world(self, world: Node) -> None:
-        found = [self.geoms.read(self._filled(geom, ""), of_world=True)[0] for geom in world.all("geom")]
+    def _geoms_of_world(self, worlds: list[Node]) -> None:
+        geoms = [self._filled(*found) for world in worlds for found in self._within(world, "", "geom")]
+        found = [self.geoms.read(geom, of_world=True)[0] for geom in geoms]
         shapes = tuple(one for group in found for one in group)
         if shapes:
-            self.links.append(Link(name=WORLD, collisions=shapes, place=world.place))
+            self.links.append(Link(name=WORLD, collisions=shapes, place=worlds[0].place))
 
     def _masks(self) -> None:
         """Pairs of bodies none of whose geoms may touch, by contype and conaffinity."""

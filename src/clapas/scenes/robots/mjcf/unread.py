@@ -12,7 +12,7 @@ _LOOKS = (
 IGNORED = {
     **{f"<{tag}>": "looks and sensors" for tag in _LOOKS},
     **{f"{name} of <geom>": "" for name in ("rgba", "material", "group", "name", "fitscale", "user")},
-    **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "inertia", "smoothnormal")},
+    **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "smoothnormal")},
     **{f"{name} of <joint>": "" for name in ("group", "user", "pos", "axis")},
     **{f"{name} of <body>": "" for name in ("user", "sleep")},
     **{
