@@ -241,10 +241,23 @@ def test_motors_springs_and_friction() -> None:
         "armature of <joint>",
         "with gear 2: its target is the effort of the joint itself",
         "in terms of the control in MJCF, effort = 2 × control",
+        "largest effort of the motor of 'rail', 10, is left out: targets are not cut",
         "ctrlrange",
         "gain kv",
     ):
         assert said in words
+
+
+@pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
+def test_an_actuator_is_bound_by_its_joint_and_by_itself(
+    of_joint: float, bound: float, tmp_path: Path
+) -> None:
+    (path := tmp_path / "bound.xml").write_text(
+        f"<mujoco><worldbody><body><joint name='j' actuatorfrcrange='{-of_joint} {of_joint}'/>"
+        "<geom size='0.1'/></body></worldbody>"
+        "<actuator><position joint='j' gear='2' forcerange='-8 8'/></actuator></mujoco>"
+    )
+    assert [one.bound for one in read_robot(path).actuators] == [bound]
 
 
 def test_loops_gears_and_several_joints() -> None:
