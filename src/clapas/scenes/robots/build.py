@@ -24,6 +24,7 @@ from clapas.scenes.robots.leftovers import NO_PART
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
+OPEN = 1e-3  # part of its way, or angle (rad), by which a loop may fail to close: coordinates are rounded
 WITH_LAWS = ("hinge", "slider", "turn", "travel", "gimbal")
 
 
@@ -110,6 +111,7 @@ def add_robot(
     )
     coordinates = _coordinates(robot, label, joints or {})
     composites, carrier = _composites(robot, base, fixed_base, coordinates)
+    _check_loops(robot, _poses(carrier), _poses(_composites(robot, base, fixed_base, {})[1]))
     planes = [plane for one in composites for plane in _add_planes(scene, one, material, prefix)]
     added = {one.name: _add(scene, one, material, prefix) for one in composites}
     numbers = {name: number for name, number in added.items() if number is not None}
@@ -239,6 +241,35 @@ def _composites(
         else:
             begin(child, above.pose @ pose, False)
     return composites, carrier
+
+
+def _poses(carrier: Mapping[str, tuple[Composite, Pose]]) -> dict[str, Pose]:
+    """Poses of links in the world."""
+    return {name: composite.pose @ own for name, (composite, own) in carrier.items()}
+
+
+def _check_loops(robot: Robot, start: Mapping[str, Pose], reference: Mapping[str, Pose]) -> None:
+    """Refuse to start where a loop is open: its links are joined where they meet at the reference."""
+    for closure in robot.closures:
+        poses = [(of.get(closure.a, Pose()), of.get(closure.b, Pose())) for of in (reference, start)]
+        (a, b), (a_now, b_now) = poses
+        point = a.at(closure.anchor)
+        now = np.array(a_now.at(closure.anchor)), np.array(b_now.at(b.inverse.at(point)))
+        gap, moved = np.linalg.norm(now[1] - now[0]), max(np.linalg.norm(one - point) for one in now)
+        rounding = 1e-12 * (np.linalg.norm(point) + np.linalg.norm(b.position))
+        advice = "give coordinates of all its joints with which it closes (joints=…)"
+        if gap > OPEN * moved + rounding:
+            raise SceneError(
+                f"{closure.place}: the loop is open where the robot starts, its points {gap:.3g} m apart; "
+                + advice
+            )
+        turned = (b.inverse @ a).inverse @ (b_now.inverse @ a_now)
+        angle = 2.0 * math.atan2(math.hypot(*turned.orientation[1:]), abs(turned.orientation[0]))
+        if closure.kind == "fixed" and angle > OPEN:
+            raise SceneError(
+                f"{closure.place}: the loop is open where the robot starts, what it welds turned by "
+                f"{angle:.3g} rad; " + advice
+            )
 
 
 def is_about_ball(joint: RobotJoint) -> bool:

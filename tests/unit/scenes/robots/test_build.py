@@ -111,6 +111,48 @@ def test_loops_are_closed() -> None:
     assert sim.body("bolt").velocity[2] == pytest.approx(-9.81 * 0.05, rel=1e-9)
 
 
+FOUR_BAR = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="left"><joint name="jl" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.02"/>
+    <body name="coupler" pos="0 0 1"><joint name="jm" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 1 0 0" size="0.02"/></body></body>
+  <body name="right" pos="1 0 0"><joint name="jr" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 1" size="0.02"/></body></worldbody>
+  <equality>{loop}</equality></mujoco>"""
+CONNECT = '<connect body1="coupler" body2="right" anchor="1 0 0"/>'
+
+
+def test_loops_close_where_the_file_says_wherever_the_robot_starts(tmp_path: Path) -> None:
+    """A parallelogram: its cranks turn alike. With one of them turned its ends would meet at other points."""
+    (path := tmp_path / "bar.xml").write_text(FOUR_BAR.format(loop=CONNECT))
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    gap = 2 * math.sqrt(2) * math.sin(0.15)  # the corner, √2 from the pivot, has turned by 0.3
+    with pytest.raises(SceneError, match=rf"the loop is open where the robot starts, its points {gap:.3g} m"):
+        scene.load_robot(path, joints={"jl": 0.3})
+    scene.load_robot(path, position=(0.1, 0.2, 5.3), joints={"jl": 0.3, "jm": -0.3, "jr": 0.3})
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.body("left").apply(torque=(0, 5, 0))
+    sim.step(100)
+    corner = sim.body("coupler").point((1, 0, 0))
+    np.testing.assert_allclose(corner, sim.body("right").point((0, 0, 1)), atol=1e-9)
+    assert sim.joint("jl").rate > 1e-3
+    (path := tmp_path / "weld.xml").write_text(FOUR_BAR.format(loop='<weld body1="right"/>'))
+    with pytest.raises(
+        SceneError, match=r"what it welds turned by 0\.2 rad; give coordinates of all its joints"
+    ):
+        scene.load_robot(path, joints={"jr": -0.2}, prefix="second ")
+
+
+@pytest.mark.parametrize("position", [(0.1, 0.2, 0.3), (1e5 / 3, 7.7, -1e3 / 7)])
+def test_loops_that_close_up_to_rounding_are_closed(
+    position: tuple[float, float, float], tmp_path: Path
+) -> None:
+    (path := tmp_path / "bar.xml").write_text(FOUR_BAR.format(loop=CONNECT))
+    turn = np.array([0.3, 0.5, -0.2, 0.9])
+    robot = clapas.Scene().load_robot(path, position=position, orientation=turn)
+    assert len(robot.joints) == 4
+
+
 def test_motors_of_a_file_are_driven_by_their_targets() -> None:
     sim = clapas.Simulation(robot_scene(HERE / "motors.xml"), dt=1e-3)
     assert sim.commands == {"rail": 0.0, "hinge": 0.0, "wrist": 0.0}
