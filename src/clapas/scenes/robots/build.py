@@ -150,12 +150,34 @@ def add_robot(
     for first, second in pairs:
         if first != second:
             scene.ignore(first, second)
-    notes += _settings(scene, robot)
+    notes += [*_also_apart(robot, carrier), *_settings(scene, robot)]
     changes = [note for note in notes if not note.startswith(NO_PART)]
     if changes:
         warn(f"{label}: " + "; ".join(changes))
     bodies = {link: number for link, number in of_link.items() if number is not None}
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
+
+
+def _also_apart(robot: Robot, carrier: Mapping[str, tuple[Composite, Pose]]) -> list[str]:
+    """Links that could touch, but are of one body with links that never do."""
+
+    def with_shapes(name: str) -> list[str]:
+        links = carrier[name][0].links if name in carrier else []
+        return [
+            link.name for link, _ in links if any(not isinstance(one.shape, Plane) for one in link.collisions)
+        ]
+
+    apart = {frozenset(pair) for pair in robot.apart}
+    notes: dict[frozenset[str], str] = {}
+    for a, b in robot.apart:
+        for pair in product(with_shapes(a), with_shapes(b)):
+            if frozenset(pair) not in apart and carrier[a][0] is not carrier[b][0]:
+                first, second = pair
+                notes[frozenset(pair)] = (
+                    f"'{first}' and '{second}' pass through each other too: they are of one body with '{a}' "
+                    f"and '{b}', which never touch"
+                )
+    return list(notes.values())
 
 
 def _settings(scene: Scene, robot: Robot) -> list[str]:

@@ -371,6 +371,22 @@ def test_bodies_that_never_touch_the_world_fall_through_its_planes(
     assert sim.body("falls").velocity[2] == pytest.approx(-0.981)
 
 
+def test_links_that_pass_through_others_because_of_what_they_carry_are_named(tmp_path: Path) -> None:
+    (path := tmp_path / "tool.xml").write_text(
+        """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+        <body name="hand" pos="0 0 1"><freejoint/><geom size="0.1"/>
+          <body name="tool" pos="0 0 0.1"><geom size="0.05"/></body></body>
+        <body name="ball" pos="0 0 2"><freejoint/><geom size="0.1"/></body>
+        <body name="post" pos="2 0 2"><freejoint/><geom size="0.1"/></body></worldbody>
+        <contact><exclude body1="tool" body2="ball"/>
+        <exclude body1="post" body2="tool"/><exclude body1="post" body2="hand"/></contact></mujoco>"""
+    )
+    assert clapas.Scene().load_robot(path).notes == (
+        "'hand' and 'ball' pass through each other too: they are of one body with 'tool' and 'ball', which "
+        "never touch",
+    )
+
+
 SWITCHED = """<mujoco><option><flag {flags}/></option><option gravity="0 0 -2"/><worldbody>
   <geom type="plane" size="1 1 1"/>
   <body name="ball" pos="0 0 0.1"><joint type="slide"/><geom size="0.1"/></body></worldbody></mujoco>"""
