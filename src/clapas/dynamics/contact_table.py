@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ class Contact(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ContactTable:
-    """Contacts of a step that touch or carry an impulse, as arrays; iterate for one at a time.
+    """Contacts of a step that touch or carry an impulse, as arrays; one at a time by number or in a ``for``.
 
     Parameters
     ----------
@@ -112,17 +113,21 @@ class ContactTable:
         return len(self.gap)
 
     def __iter__(self) -> Iterator[Contact]:
-        for i in range(len(self)):
-            yield Contact(
-                self.names[self.a[i]],
-                self.names[self.b[i]],
-                self.point[i],
-                self.normal[i],
-                float(self.gap[i]),
-                self.impulse[i],
-                self.force[i],
-                MODES[self.mode[i]],
-            )
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, number: int) -> Contact:
+        """One contact, by its number; -1 is the last."""
+        i = operator.index(number)
+        return Contact(
+            self.names[self.a[i]],
+            self.names[self.b[i]],
+            self.point[i],
+            self.normal[i],
+            float(self.gap[i]),
+            self.impulse[i],
+            self.force[i],
+            MODES[self.mode[i]],
+        )
 
     def __repr__(self) -> str:
         n = len(self)

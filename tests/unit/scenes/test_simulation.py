@@ -197,6 +197,10 @@ def test_contacts_point_from_the_first_to_the_second() -> None:
     assert np.allclose(up.friction_force[:, 2], 0.0)
     first = next(iter(up))
     assert (first.a, first.b, first.mode) == ("table", "cup", "sticking")
+    assert [np.array_equal(up[k].force, up.force[k]) for k in (0, 3, -1)] == [True] * 3
+    assert np.array_equal(up[0].point, first.point)
+    with pytest.raises(IndexError):
+        up[4]
     assert repr(up) == "ContactTable(4 contacts: 4 sticking; total force 19.62 N)"
     assert repr(sim.contacts("cup", "cup")) == "ContactTable(4 contacts: 4 sticking; total force 19.62 N)"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from clapas.scenes.robots.leftovers import NO_PART
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
+OPEN = 1e-3  # part of its way, or angle (rad), by which a loop may fail to close: coordinates are rounded
 WITH_LAWS = ("hinge", "slider", "turn", "travel", "gimbal")
 
 
@@ -110,11 +111,10 @@ def add_robot(
     )
     coordinates = _coordinates(robot, label, joints or {})
     composites, carrier = _composites(robot, base, fixed_base, coordinates)
-    numbers = {
-        name: number
-        for name, number in ((one.name, _add(scene, one, material, prefix)) for one in composites)
-        if number is not None
-    }
+    _check_loops(robot, _poses(carrier), _poses(_composites(robot, base, fixed_base, {})[1]))
+    planes = [plane for one in composites for plane in _add_planes(scene, one, material, prefix)]
+    added = {one.name: _add(scene, one, material, prefix) for one in composites}
+    numbers = {name: number for name, number in added.items() if number is not None}
     of_link = {link: numbers.get(carrier[link][0].name) for link in carrier}
     names, notes = [], list(robot.notes)
     for joint in robot.joints:
@@ -141,18 +141,43 @@ def add_robot(
             closure.kind, of_link.get(closure.a), of_link.get(closure.b), at=at, name=prefix + closure.name
         )
         names.append(prefix + closure.name)
-    pairs = [(of_link.get(a), of_link.get(b)) for a, b in robot.apart]
+    # Planes are walls of their own beside the body of the world, and part of no link that is fixed to it.
+    of_name = {link: [number] for link, number in of_link.items() if number is not None}
+    of_name[WORLD] = of_name.get(WORLD, []) + planes
+    pairs = [pair for a, b in robot.apart for pair in product(of_name.get(a, []), of_name.get(b, []))]
     if not self_collision:
         pairs += combinations(sorted(set(numbers.values())), 2)
-    for a, b in pairs:
-        if a is not None and b is not None and a != b:
-            scene.ignore(a, b)
-    notes += _settings(scene, robot)
+    for first, second in pairs:
+        if first != second:
+            scene.ignore(first, second)
+    notes += [*_also_apart(robot, carrier), *_settings(scene, robot)]
     changes = [note for note in notes if not note.startswith(NO_PART)]
     if changes:
         warn(f"{label}: " + "; ".join(changes))
     bodies = {link: number for link, number in of_link.items() if number is not None}
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
+
+
+def _also_apart(robot: Robot, carrier: Mapping[str, tuple[Composite, Pose]]) -> list[str]:
+    """Links that could touch, but are of one body with links that never do."""
+
+    def with_shapes(name: str) -> list[str]:
+        links = carrier[name][0].links if name in carrier else []
+        return [
+            link.name for link, _ in links if any(not isinstance(one.shape, Plane) for one in link.collisions)
+        ]
+
+    apart = {frozenset(pair) for pair in robot.apart}
+    notes: dict[frozenset[str], str] = {}
+    for a, b in robot.apart:
+        for pair in product(with_shapes(a), with_shapes(b)):
+            if frozenset(pair) not in apart and carrier[a][0] is not carrier[b][0]:
+                first, second = pair
+                notes[frozenset(pair)] = (
+                    f"'{first}' and '{second}' pass through each other too: they are of one body with '{a}' "
+                    f"and '{b}', which never touch"
+                )
+    return list(notes.values())
 
 
 def _settings(scene: Scene, robot: Robot) -> list[str]:
@@ -240,6 +265,35 @@ def _composites(
     return composites, carrier
 
 
+def _poses(carrier: Mapping[str, tuple[Composite, Pose]]) -> dict[str, Pose]:
+    """Poses of links in the world."""
+    return {name: composite.pose @ own for name, (composite, own) in carrier.items()}
+
+
+def _check_loops(robot: Robot, start: Mapping[str, Pose], reference: Mapping[str, Pose]) -> None:
+    """Refuse to start where a loop is open: its links are joined where they meet at the reference."""
+    for closure in robot.closures:
+        poses = [(of.get(closure.a, Pose()), of.get(closure.b, Pose())) for of in (reference, start)]
+        (a, b), (a_now, b_now) = poses
+        point = a.at(closure.anchor)
+        now = np.array(a_now.at(closure.anchor)), np.array(b_now.at(b.inverse.at(point)))
+        gap, moved = np.linalg.norm(now[1] - now[0]), max(np.linalg.norm(one - point) for one in now)
+        rounding = 1e-12 * (np.linalg.norm(point) + np.linalg.norm(b.position))
+        advice = "give coordinates of all its joints with which it closes (joints=…)"
+        if gap > OPEN * moved + rounding:
+            raise SceneError(
+                f"{closure.place}: the loop is open where the robot starts, its points {gap:.3g} m apart; "
+                + advice
+            )
+        turned = (b.inverse @ a).inverse @ (b_now.inverse @ a_now)
+        angle = 2.0 * math.atan2(math.hypot(*turned.orientation[1:]), abs(turned.orientation[0]))
+        if closure.kind == "fixed" and angle > OPEN:
+            raise SceneError(
+                f"{closure.place}: the loop is open where the robot starts, what it welds turned by "
+                f"{angle:.3g} rad; " + advice
+            )
+
+
 def is_about_ball(joint: RobotJoint) -> bool:
     """Whether it is friction about an axis of a ball joint, which has no coordinate of its own."""
     return joint.kind == "turn" and joint.is_exchanged and joint.second is None
@@ -275,23 +329,30 @@ def _moved(joint: RobotJoint, travel: float) -> Pose:
     return Pose(tuple(map(float, back)), tuple(map(float, turn)))
 
 
-def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
-    """Add a body; None for one that stands still and has no shape."""
-    planes = [
-        (collision.shape, pose) for collision, pose in one.collisions if isinstance(collision.shape, Plane)
+def _options(scene: Scene, one: Composite, material: str | None) -> dict[str, Any]:
+    """The material of a composite: the one that is asked for, or that of its friction in the file."""
+    chosen = material or _material(scene, one)
+    return {"material": chosen} if chosen else {}
+
+
+def _add_planes(scene: Scene, one: Composite, material: str | None, prefix: str) -> list[int]:
+    """Add its planes, each of which is a wall of its own."""
+    planes = [(part.shape, one.pose @ pose) for part, pose in one.collisions if isinstance(part.shape, Plane)]
+    options = _options(scene, one, material)
+    return [
+        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+        for k, (plane, where) in enumerate(planes)
     ]
+
+
+def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
+    """Add a body; None for one that stands still and has no shape but planes."""
     parts = [
         (collision.shape, pose.position, pose.orientation)
         for collision, pose in one.collisions
         if not isinstance(collision.shape, Plane)
     ]
-    options: dict[str, Any] = {} if material is None else {"material": material}
-    file_material = material is None and _material(scene, one)
-    if file_material:
-        options["material"] = file_material
-    for k, (plane, pose) in enumerate(planes):
-        where = one.pose @ pose
-        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+    options = _options(scene, one, material)
     if one.is_fixed:
         if not parts:
             return None
@@ -380,7 +441,7 @@ def _join(
             joint.kind,
             a,
             b,
-            at=frame.at(joint.anchor),
+            at=in_b.at(joint.anchor),  # the point is one of the second body, which the coordinates move
             name=prefix + joint.name,
             **kind,
             **{name: value for name, value in laws.items() if value is not None},

@@ -33,6 +33,7 @@ IGNORED = {
     "<material>": "looks",
     "<transmission>": "how motors are wired",
     "<gazebo>": "settings of another simulator",
+    "<mujoco>": "settings of another simulator",
     "<calibration>": "how encoders are set to zero",
     "<safety_controller>": "a controller",
     "<verbose>": "",

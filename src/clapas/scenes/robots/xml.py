@@ -181,7 +181,8 @@ def read_xml(path: Path) -> Node:
         count += 1
         if count > MOST_NODES or len(stack) > DEEPEST:
             raise FormatError(f"{path}: too many elements, or too many in one another, for a robot")
-        node = Node(path, tag, attributes, parser.CurrentLineNumber)
+        own = {name: text for name, text in attributes.items() if not name.startswith("xmlns")}
+        node = Node(path, tag, own, parser.CurrentLineNumber)  # names of name spaces say nothing of the robot
         (stack[-1].nodes if stack else roots).append(node)
         stack.append(node)
 

@@ -111,6 +111,48 @@ def test_loops_are_closed() -> None:
     assert sim.body("bolt").velocity[2] == pytest.approx(-9.81 * 0.05, rel=1e-9)
 
 
+FOUR_BAR = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="left"><joint name="jl" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.02"/>
+    <body name="coupler" pos="0 0 1"><joint name="jm" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 1 0 0" size="0.02"/></body></body>
+  <body name="right" pos="1 0 0"><joint name="jr" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 1" size="0.02"/></body></worldbody>
+  <equality>{loop}</equality></mujoco>"""
+CONNECT = '<connect body1="coupler" body2="right" anchor="1 0 0"/>'
+
+
+def test_loops_close_where_the_file_says_wherever_the_robot_starts(tmp_path: Path) -> None:
+    """A parallelogram: its cranks turn alike. With one of them turned its ends would meet at other points."""
+    (path := tmp_path / "bar.xml").write_text(FOUR_BAR.format(loop=CONNECT))
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    gap = 2 * math.sqrt(2) * math.sin(0.15)  # the corner, √2 from the pivot, has turned by 0.3
+    with pytest.raises(SceneError, match=rf"the loop is open where the robot starts, its points {gap:.3g} m"):
+        scene.load_robot(path, joints={"jl": 0.3})
+    scene.load_robot(path, position=(0.1, 0.2, 5.3), joints={"jl": 0.3, "jm": -0.3, "jr": 0.3})
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.body("left").apply(torque=(0, 5, 0))
+    sim.step(100)
+    corner = sim.body("coupler").point((1, 0, 0))
+    np.testing.assert_allclose(corner, sim.body("right").point((0, 0, 1)), atol=1e-9)
+    assert sim.joint("jl").rate > 1e-3
+    (path := tmp_path / "weld.xml").write_text(FOUR_BAR.format(loop='<weld body1="right"/>'))
+    with pytest.raises(
+        SceneError, match=r"what it welds turned by 0\.2 rad; give coordinates of all its joints"
+    ):
+        scene.load_robot(path, joints={"jr": -0.2}, prefix="second ")
+
+
+@pytest.mark.parametrize("position", [(0.1, 0.2, 0.3), (1e5 / 3, 7.7, -1e3 / 7)])
+def test_loops_that_close_up_to_rounding_are_closed(
+    position: tuple[float, float, float], tmp_path: Path
+) -> None:
+    (path := tmp_path / "bar.xml").write_text(FOUR_BAR.format(loop=CONNECT))
+    turn = np.array([0.3, 0.5, -0.2, 0.9])
+    robot = clapas.Scene().load_robot(path, position=position, orientation=turn)
+    assert len(robot.joints) == 4
+
+
 def test_motors_of_a_file_are_driven_by_their_targets() -> None:
     sim = clapas.Simulation(robot_scene(HERE / "motors.xml"), dt=1e-3)
     assert sim.commands == {"rail": 0.0, "hinge": 0.0, "wrist": 0.0}
@@ -296,6 +338,78 @@ def test_pairs_that_never_touch() -> None:
         clapas.Scene.from_dict({**scene.to_dict(), "ignored": [[1]]})
 
 
+FLOOR = """<mujoco><worldbody><geom type="plane" size="1 1 1" {floor}/>
+  <body name="rests" pos="0 0 0.1"><freejoint/><geom size="0.1" contype="2" conaffinity="2"/></body>
+  <body name="falls" pos="1 0 0.1"><freejoint/><geom size="0.1" {falls}/></body>
+  <body name="post" pos="5 0 1"><geom size="0.1"/></body></worldbody>
+  <contact><exclude body1="post" body2="rests"/>{excluded}</contact></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"floor": 'contype="2" conaffinity="2"', "falls": 'contype="1" conaffinity="1"', "excluded": ""},
+        {
+            "floor": 'contype="2" conaffinity="2"',
+            "falls": 'contype="2" conaffinity="2"',
+            "excluded": '<exclude body1="world" body2="falls"/>',
+        },
+    ],
+    ids=["masks", "excluded"],
+)
+def test_bodies_that_never_touch_the_world_fall_through_its_planes(
+    given: dict[str, str], tmp_path: Path
+) -> None:
+    """What is fixed to the world has no part in its planes: excluding it leaves the floor."""
+    (path := tmp_path / "floor.xml").write_text(FLOOR.format(**given))
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    scene.load_robot(path)
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(100)
+    assert sim.body("rests").velocity[2] == pytest.approx(0.0, abs=1e-6)
+    assert sim.body("falls").velocity[2] == pytest.approx(-0.981)
+
+
+def test_links_that_pass_through_others_because_of_what_they_carry_are_named(tmp_path: Path) -> None:
+    (path := tmp_path / "tool.xml").write_text(
+        """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+        <body name="hand" pos="0 0 1"><freejoint/><geom size="0.1"/>
+          <body name="tool" pos="0 0 0.1"><geom size="0.05"/></body></body>
+        <body name="ball" pos="0 0 2"><freejoint/><geom size="0.1"/></body>
+        <body name="post" pos="2 0 2"><freejoint/><geom size="0.1"/></body></worldbody>
+        <contact><exclude body1="tool" body2="ball"/>
+        <exclude body1="post" body2="tool"/><exclude body1="post" body2="hand"/></contact></mujoco>"""
+    )
+    assert clapas.Scene().load_robot(path).notes == (
+        "'hand' and 'ball' pass through each other too: they are of one body with 'tool' and 'ball', which "
+        "never touch",
+    )
+
+
+SWITCHED = """<mujoco><option><flag {flags}/></option><option gravity="0 0 -2"/><worldbody>
+  <geom type="plane" size="1 1 1"/>
+  <body name="ball" pos="0 0 0.1"><joint type="slide"/><geom size="0.1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "speed"),
+    [('energy="enable"', 0.0), ('gravity="disable"', 0.0), ('contact="disable" island="disable"', -0.2)],
+)
+def test_gravity_and_contacts_are_off_where_a_file_switches_them_off(
+    flags: str, speed: float, tmp_path: Path
+) -> None:
+    (path := tmp_path / "ball.xml").write_text(SWITCHED.format(flags=flags))
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    robot = scene.load_robot(path)
+    assert robot.notes == ()
+    assert scene.gravity == ((0, 0, 0) if "gravity" in flags else (0, 0, -2))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(100)
+    assert sim.body("ball").velocity[2] == pytest.approx(speed, abs=1e-6)
+
+
 CROSS = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
   <body name="base"><freejoint/><geom type="sphere" size="0.1" mass="1e6"/>
     <body name="arm" pos="0 0 1">
@@ -333,6 +447,46 @@ def test_several_joints_of_a_body_have_their_own_laws(tmp_path: Path) -> None:
     assert sim.joint("x").position == pytest.approx(0.0, abs=1e-5)  # held by its friction
     assert sim.joint("y").position == pytest.approx(-0.05, abs=1e-6)
     assert sim.body("puck").position[1] == pytest.approx(-0.05, abs=1e-3)
+
+
+SLIDING_HINGE = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="puck" pos="1 2 3">{joints}<geom type="sphere" size="0.1" mass="1.5"/></body></worldbody>
+  <actuator><motor joint="spin"/></actuator></mujoco>"""
+SPIN = '<joint name="spin" axis="0 0 1" pos="0.2 0 0"/>'
+SLIDE = '<joint name="{0}" type="slide" axis="{1}" pos="{2}" frictionloss="100" ref="0.4"/>'
+ALONG_X, ALONG_Y = SLIDE.format("x", "1 0 0", "0 0.7 0"), SLIDE.format("y", "0 1 0", "0.5 0 0")
+ALONG_Z = SLIDE.format("z", "0 0 1", "0 -0.3 0")
+
+
+@pytest.mark.parametrize("start", [0.4, -0.3])
+@pytest.mark.parametrize(
+    "joints",
+    [ALONG_X + ALONG_Y + SPIN, SPIN + ALONG_X + ALONG_Y, ALONG_Z + SPIN, SPIN + ALONG_Z],
+    ids=["slides before", "slides after", "screw", "screw after"],
+)
+def test_a_hinge_that_slides_turns_about_its_own_point(joints: str, start: float, tmp_path: Path) -> None:
+    """Slides are stuck, wherever their points are: the puck turns about that of the hinge, by τ t² / 2 I."""
+    (path := tmp_path / "puck.xml").write_text(SLIDING_HINGE.format(joints=joints))
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    names = [name for name in ("x", "y", "z") if f'name="{name}"' in joints]
+    scene.load_robot(path, joints=dict.fromkeys(names, start))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.joint("spin").target = 0.1
+    sim.step(1000)
+    gone = np.array([(start - 0.4) * (name in names) for name in ("x", "y", "z")])
+    point, arm = np.array([1.2, 2.0, 3.0]), np.array([-0.2, 0.0, 0.0])
+    if joints.startswith(SPIN):  # the slides turn with the puck
+        arm += gone
+    else:
+        point += gone
+    inertia = 0.4 * 1.5 * 0.1**2 + 1.5 * (arm[:2] @ arm[:2])  # Steiner: about the axis of the hinge
+    angle = sim.joint("spin").angle
+    assert angle == pytest.approx(0.1 / (2 * inertia), rel=1e-4)
+    at = point + Rotation.from_euler("z", angle).apply(arm)
+    np.testing.assert_allclose(sim.body("puck").position, at, atol=1e-5)
+    for name in names:
+        assert sim.joint(name).position == pytest.approx(start, abs=1e-5)
 
 
 def test_the_command_line_takes_robots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

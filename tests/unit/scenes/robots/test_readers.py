@@ -118,6 +118,76 @@ def test_masses_and_places_are_those_that_mujoco_reads(name: str) -> None:
         assert abs(np.dot(poses[link.name].orientation, data.xquat[number])) == pytest.approx(1.0)
 
 
+FRAMED = """<mujoco><default><default class="big"><geom size="0.3"/></default></default><worldbody>
+  <frame pos="1 0 0" euler="0 0 90" childclass="big"><geom type="box" size="0.1 0.2 0.3" pos="1 0 0"/>
+    <body name="a" pos="1 0 0"><freejoint/><geom pos="0 0 0.1"/>
+      <frame name="f" pos="0 0.5 0" euler="90 0 0"><geom type="capsule" size="0.1" fromto="0 0 0 0 0 1"/>
+        <frame pos="0 0 1"><body name="b" euler="0 90 0"><geom size="0.1"/>
+          <frame pos="0.1 0 0" euler="0 90 0"><joint name="j" axis="0 0 1" pos="0.1 0.2 0.3"/></frame>
+        </body></frame>
+      </frame>
+    </body></frame></worldbody></mujoco>"""
+
+
+def test_elements_in_frames_are_meant_in_them(tmp_path: Path) -> None:
+    (path := tmp_path / "framed.xml").write_text(FRAMED)
+    robot = read_robot(path)
+    world, a, b = robot.links
+    free, hinge = robot.joints
+    assert world.collisions[0].pose.position == pytest.approx((1.0, 1.0, 0.0))
+    assert free.pose.position == pytest.approx((1.0, 1.0, 0.0))
+    quarter = math.sqrt(0.5)
+    assert free.pose.orientation == pytest.approx((quarter, 0.0, 0.0, quarter))
+    ball, capsule = (one.shape for one in a.collisions)
+    assert isinstance(ball, Sphere)
+    assert ball.radius == 0.3  # the class of the frame
+    assert isinstance(capsule, Capsule)
+    # A quarter turn about x takes z to −y: the capsule goes from y = 0.5 to −0.5, and b stands at its end.
+    assert a.collisions[1].pose.position == pytest.approx((0.0, 0.0, 0.0))
+    assert abs(a.collisions[1].pose.along((0.0, 0.0, 1.0))[1]) == pytest.approx(1.0)
+    assert hinge.pose.position == pytest.approx((0.0, -0.5, 0.0))
+    # A quarter turn about y takes (x, y, z) to (z, y, −x).
+    assert hinge.anchor == pytest.approx((0.4, 0.2, -0.1))
+    assert hinge.axis == pytest.approx((1.0, 0.0, 0.0))
+    assert b.collisions[0].pose == Pose()
+
+
+def test_files_are_included_where_they_are_named(tmp_path: Path) -> None:
+    """The floor of a scene around a robot; meshes are looked for beside the first file."""
+    (tmp_path / "parts").mkdir()
+    mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "rock.obj").write_text(mesh)
+    (tmp_path / "parts" / "robot.xml").write_text(
+        "<mujoco><worldbody><geom type='box' size='1 1 1' pos='0 0 -5'/><body name='rock'><freejoint/>"
+        "<geom type='mesh' mesh='rock'/></body></worldbody><include file='parts/assets.xml'/></mujoco>"
+    )
+    (tmp_path / "parts" / "assets.xml").write_text("<mujoco><asset><mesh file='rock.obj'/></asset></mujoco>")
+    (path := tmp_path / "scene.xml").write_text(
+        "<mujoco model='scene'><include file='parts/robot.xml'/>"
+        "<worldbody><geom type='plane' size='1 1 1'/></worldbody></mujoco>"
+    )
+    robot = read_robot(path)
+    assert robot.name == "scene"
+    assert [link.name for link in robot.links] == ["world", "rock"]
+    assert [type(one.shape).__name__ for one in robot.links[0].collisions] == ["Box", "Plane"]
+    assert robot.links[1].inertia is not None
+    assert robot.links[1].inertia.mass == pytest.approx(1000 / 6)
+    (tmp_path / "parts" / "assets.xml").write_text("<mujoco><include file='scene.xml'/></mujoco>")
+    with pytest.raises(FormatError, match=r"scene.xml' is included a second time"):
+        read_robot(path)
+    (tmp_path / "parts" / "assets.xml").write_text("<mujoco><include file='none.xml'/></mujoco>")
+    with pytest.raises(FormatError, match=r"assets.xml, line 1: <include>: .*none.xml: there is no"):
+        read_robot(path)
+
+
+def test_name_spaces_and_settings_of_other_programs_are_no_part_of_a_robot(tmp_path: Path) -> None:
+    (path := tmp_path / "robot.urdf").write_text(
+        "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'><link name='a'/>"
+        "<mujoco><compiler meshdir='x'/></mujoco></robot>"
+    )
+    assert read_robot(path).notes == ("without part in the motion, left out: 1 <mujoco>",)
+
+
 def test_joints_of_mjcf() -> None:
     robot = read_robot(HERE / "pendulum.xml")
     shoulder, elbow = robot.joints
@@ -171,10 +241,23 @@ def test_motors_springs_and_friction() -> None:
         "armature of <joint>",
         "with gear 2: its target is the effort of the joint itself",
         "in terms of the control in MJCF, effort = 2 × control",
+        "largest effort of the motor of 'rail', 10, is left out: targets are not cut",
         "ctrlrange",
         "gain kv",
     ):
         assert said in words
+
+
+@pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
+def test_an_actuator_is_bound_by_its_joint_and_by_itself(
+    of_joint: float, bound: float, tmp_path: Path
+) -> None:
+    (path := tmp_path / "bound.xml").write_text(
+        f"<mujoco><worldbody><body><joint name='j' actuatorfrcrange='{-of_joint} {of_joint}'/>"
+        "<geom size='0.1'/></body></worldbody>"
+        "<actuator><position joint='j' gear='2' forcerange='-8 8'/></actuator></mujoco>"
+    )
+    assert [one.bound for one in read_robot(path).actuators] == [bound]
 
 
 def test_loops_gears_and_several_joints() -> None:
@@ -344,11 +427,29 @@ MJCF_ERRORS = {
     ),
     "three hinges askew": (
         BODY.format("<joint axis='1 0 0'/><joint axis='0 1 1'/><joint/>"),
-        "two or three hinges in one point, each at right angles to the next, all with ref 0; put a body",
+        "two or three hinges in one point, each at right angles to the next, with ref 0; put a body",
+    ),
+    "a hinge between two slides": (
+        BODY.format("<joint type='slide' axis='1 0 0'/><joint/><joint type='slide' axis='0 1 0'/>"),
+        "slider and hinge and slider in one body are not supported, save a cylindrical joint, a planar one "
+        "with both slides before the hinge or both after it",
     ),
     "three hinges apart": (
         BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 1'/><joint/>"),
         "in one body are not supported",
+    ),
+    "limits switched off": (
+        BODY.format("") + "<option><flag limit='disable' frictionloss='enable'/></option>",
+        "<flag>: the attribute 'limit' is not known or not supported",
+    ),
+    "contacts by one law": (
+        BODY.format("") + "<option><flag override='enable'/></option>",
+        "<flag>: the attribute 'override' is not known or not supported",
+    ),
+    "shell": (
+        BODY.format("<geom type='mesh' mesh='m'/>")
+        + "<asset><mesh name='m' file='m.obj' inertia='shell'/></asset>",
+        "a mesh with the inertia of a shell is not supported",
     ),
     "spatial tendon": (
         BODY.format("") + "<tendon><spatial><site site='a'/></spatial></tendon>",

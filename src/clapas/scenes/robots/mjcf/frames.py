@@ -1,10 +1,13 @@
-"""Angles and poses of MJCF: degrees unless the compiler element sets radians, orientations in five forms."""
+"""Angles and poses of MJCF: degrees unless the compiler element sets radians, orientations in five forms.
+
+An element may stand in a ``<frame>``: its pose is meant in that frame, which has no part otherwise.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,16 +21,35 @@ SEQUENCES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 @dataclass
 class Frames:
-    """How a file writes angles: in degrees or not, and the order of Euler's."""
+    """How a file writes angles: in degrees or not, the order of Euler's; and which frames elements are in."""
 
     degrees: bool = True
     sequence: str = "xyz"
+    around: dict[Node, Pose] = field(default_factory=dict)
 
     def angle(self, value: float) -> float:
         """An angle of the file (rad)."""
         return math.radians(value) if self.degrees else value
 
+    def put_in(self, frame: Node) -> None:
+        """Let all that stands in an element ``<frame>`` be meant in its frame."""
+        self.around |= dict.fromkeys(frame.nodes, self.pose(frame))
+
+    def placed(self, node: Node, pose: Pose) -> Pose:
+        """A pose that an element gives, seen from its body."""
+        return self.around[node] @ pose if node in self.around else pose
+
+    def line(self, node: Node) -> tuple[Vector, Vector]:
+        """Point and axis of a joint, seen from its body."""
+        point, axis = node.vector("pos", 3, (0.0, 0.0, 0.0)), node.vector("axis", 3, (0.0, 0.0, 1.0))
+        around = self.around.get(node)
+        return (point, axis) if around is None else (around.at(point), around.along(axis))
+
     def pose(self, node: Node) -> Pose:
+        """Pose of an element, seen from its body."""
+        return self.placed(node, self._own(node))
+
+    def _own(self, node: Node) -> Pose:
         """Position and orientation of an element, in any of the five forms of orientation."""
         words = [word for word in ("quat", "axisangle", "euler", "xyaxes", "zaxis") if node.has(word)]
         if len(words) > 1:
@@ -76,7 +98,7 @@ def unit(node: Node, vector: Vector) -> Vector:
     return tuple(x / length for x in vector)
 
 
-def from_to(node: Node) -> tuple[Pose, float]:
+def from_to(node: Node, frames: Frames) -> tuple[Pose, float]:
     """Pose and half length of a shape between two points: its z axis goes from the first to the second."""
     values = np.array(node.vector("fromto", 6))
     start, end = values[:3], values[3:]
@@ -84,4 +106,5 @@ def from_to(node: Node) -> tuple[Pose, float]:
     if length == 0.0:
         raise node.error("fromto gives one point twice")
     turn = rotations.up_to((end - start) / length)
-    return Pose(tuple(map(float, (start + end) / 2.0)), tuple(map(float, turn))), length / 2.0
+    pose = Pose(tuple(map(float, (start + end) / 2.0)), tuple(map(float, turn)))
+    return frames.placed(node, pose), length / 2.0

@@ -21,12 +21,14 @@ GEOMS = ("plane", "sphere", "capsule", "cylinder", "box", "mesh", "ellipsoid", "
 
 @dataclass
 class Geoms:
-    """What geoms refer to: angles, meshes by name and the folder of their files; and warnings."""
+    """What geoms refer to: angles, warnings, meshes by name and the folders of files; and if they touch."""
 
     frames: Frames
     notes: list[str]
+    folder: Path
     meshes: dict[str, Node] = field(default_factory=dict)
     meshdir: str = ""
+    touch: bool = True
 
     def read(self, node: Node, of_world: bool = False) -> tuple[list[Collision], list[Inertia]]:
         """The shapes of a geom that touch things, and the masses of all of them."""
@@ -54,7 +56,7 @@ class Geoms:
             masses = [
                 inertia_of(one, density, amount) for one, amount in zip(collisions, amounts, strict=True)
             ]
-        return (collisions if group or mask else []), masses
+        return (collisions if self.touch and (group or mask) else []), masses
 
     def _shapes(self, node: Node) -> tuple[Pose, list[Shape]]:
         kind = node.choice("type", GEOMS, "sphere")
@@ -64,7 +66,7 @@ class Geoms:
         if node.has("fromto"):
             if kind not in ("capsule", "cylinder", "box"):
                 raise node.error(f"fromto is for capsules, cylinders and boxes, not for a {kind}")
-            pose, half = from_to(node)
+            pose, half = from_to(node, self.frames)
         size = node.numbers("size", ())
         need = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}.get(kind, 0) - (half is not None)
         if kind == "box" and half is not None:
@@ -98,6 +100,8 @@ class Geoms:
         if name not in self.meshes:
             raise node.error(f"there is no mesh '{name}' in <asset>")
         asset = self.meshes[name]
+        if asset.choice("inertia", ("convex", "exact", "legacy", "shell"), "legacy") == "shell":
+            raise asset.error("a mesh with the inertia of a shell is not supported; give <inertial>")
         scale = asset.vector("scale", 3, (1.0, 1.0, 1.0))
         if asset.has("vertex"):
             values = asset.numbers("vertex")
@@ -106,7 +110,7 @@ class Geoms:
                     f"vertex must be at least 4 points, 3 numbers each, got {len(values)} numbers"
                 )
             return [Polyhedron(np.reshape(values, (-1, 3)) * np.array(scale))]
-        path = find_mesh(asset, str(Path(self.meshdir) / asset.text("file")), {})
+        path = find_mesh(asset, str(self.folder / self.meshdir / asset.text("file")), {})
         parts, notes = convex_parts(asset, path, scale)
         self.notes += notes
         return list(parts)

@@ -22,7 +22,7 @@ def read_joint(
     kind = node.choice("type", ("hinge", "slide", "ball", "free"), "hinge")
     turns = kind == "hinge"
     label = node.text("name", f"{name} {kind}" + (f" {number}" if number else ""))
-    axis = node.vector("axis", 3, (0.0, 0.0, 1.0))
+    anchor, axis = frames.line(node)
     if kind in ("hinge", "slide") and not any(axis):
         raise node.error("the axis is zero; it must be a direction")
     limited = node.flag("limited", node.has("range"))
@@ -60,7 +60,7 @@ def read_joint(
         parent=parent,
         child=name,
         pose=pose,
-        anchor=node.vector("pos", 3, (0.0, 0.0, 0.0)),
+        anchor=anchor,
         axis=axis,
         zero=zero,
         limits=limits,
@@ -99,17 +99,16 @@ def together(nodes: list[Node], joints: list[RobotJoint], notes: list[str]) -> R
     """
     kinds = sorted(joint.kind for joint in joints)
     axes = [np.array(joint.axis) / np.linalg.norm(joint.axis) for joint in joints]
+    if sliding := sliding_hinge(joints, kinds, axes):
+        return sliding
     first, from_zero = joints[0], not any(joint.zero for joint in joints)
     name = " ".join(joint.name for joint in joints)
-    if from_zero and kinds == ["hinge", "slider"] and abs(axes[0] @ axes[1]) > 1.0 - RIGHT:
-        along = tuple(coordinate(joint) for joint in joints)
-        return replace(bare(first), kind="cylindrical", name=name, along=along)
     same = all(np.allclose(joint.anchor, first.anchor) for joint in joints)
     if from_zero and kinds == ["hinge", "hinge"] and abs(axes[0] @ axes[1]) < RIGHT and same:
         # The first joint is nearer to the parent: its axis is fixed in it, that of the second in the child.
         one, two = (coordinate(joint) for joint in joints)
-        along = (replace(one, second=two.axis), replace(two, second=one.axis, is_exchanged=True))
-        return replace(bare(first), kind="universal", second=joints[1].axis, name=name, along=along)
+        both = (replace(one, second=two.axis), replace(two, second=one.axis, is_exchanged=True))
+        return replace(bare(first), kind="universal", second=joints[1].axis, name=name, along=both)
     in_row = len(axes) == 3 and max(abs(axes[0] @ axes[1]), abs(axes[1] @ axes[2])) < RIGHT
     if from_zero and kinds == ["hinge"] * 3 and in_row and same and abs(axes[0] @ axes[2]) < 1.0 - RIGHT:
         axes_of_gimbal = dict(zip(("axis", "second", "third"), (joint.axis for joint in joints), strict=True))
@@ -125,20 +124,40 @@ def together(nodes: list[Node], joints: list[RobotJoint], notes: list[str]) -> R
                 "give it a range within"
             )
         return replace(bare(first), kind="ball", name=name, along=along)
-    if from_zero and kinds == ["hinge", "slider", "slider"]:
-        hinge = next(k for k, joint in enumerate(joints) if joint.kind == "hinge")
-        others = [axis for k, axis in enumerate(axes) if k != hinge]
-        if all(abs(axes[hinge] @ axis) < RIGHT for axis in others) and abs(others[0] @ others[1]) < RIGHT:
-            # Slides after the hinge turn with the child.
-            along = tuple(
-                replace(coordinate(joint), is_exchanged=k > hinge) for k, joint in enumerate(joints)
-            )
-            return replace(bare(joints[hinge]), kind="planar", name=name, along=along)
     raise nodes[1].error(
-        f"joints {' and '.join(kinds)} in one body are not supported, save a cylindrical or a planar joint, "
-        "and two or three hinges in one point, each at right angles to the next, all with ref 0; put a body "
-        "with mass between them"
+        f"joints {' and '.join(joint.kind for joint in joints)} in one body are not supported, save a "
+        "cylindrical joint, a planar one with both slides before the hinge or both after it, and two or "
+        "three hinges in one point, each at right angles to the next, with ref 0; put a body with mass "
+        "between them"
     )
+
+
+def sliding_hinge(joints: list[RobotJoint], kinds: list[str], axes: list[Array]) -> RobotJoint | None:
+    """A hinge that slides along its axis, or in the plane across it; None for other joints.
+
+    Slides turn nothing, so that it does not matter where they stand: the child turns about the point of the
+    hinge, and how far this point has gone is what its slides measure. Slides before the hinge keep the
+    directions they have in the parent, slides after it turn with the child. A slide of each sort would make
+    two coordinates that one displacement does not tell apart.
+    """
+    if kinds not in (["hinge", "slider"], ["hinge", "slider", "slider"]):
+        return None
+    hinge = next(k for k, joint in enumerate(joints) if joint.kind == "hinge")
+    one, *others = (axis for k, axis in enumerate(axes) if k != hinge)
+    if is_planar := bool(others):
+        pairs = (one, others[0]), (one, axes[hinge]), (others[0], axes[hinge])
+        is_possible = hinge != 1 and all(abs(a @ b) < RIGHT for a, b in pairs)
+    else:
+        is_possible = bool(abs(one @ axes[hinge]) > 1.0 - RIGHT)
+    if not is_possible:
+        return None
+    along = tuple(
+        replace(coordinate(joint), anchor=joints[hinge].anchor, is_exchanged=is_planar and k > hinge)
+        for k, joint in enumerate(joints)
+    )
+    kind = "planar" if is_planar else "cylindrical"
+    name = " ".join(joint.name for joint in joints)
+    return replace(bare(joints[hinge]), kind=kind, name=name, zero=0.0, along=along)
 
 
 def free_of_lock(axes: list[Array]) -> tuple[float, float]:

@@ -28,20 +28,33 @@ from clapas.scenes.robots.description import (
 from clapas.scenes.robots.leftovers import notes_of
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
+from clapas.scenes.robots.mjcf.includes import put_in_place
 from clapas.scenes.robots.mjcf.joints import read_joint, together
+from clapas.scenes.robots.mjcf.masses import Masses
 from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equality
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
 
+# Flags that would change the motion if they were off; the others are about the solver of MuJoCo.
+SWITCHES = frozenset(
+    "constraint equality frictionloss limit passive spring damper actuation filterparent".split()
+)
+
+
+def is_off(flags: Node, name: str) -> bool:
+    """Whether an element ``<flag>`` switches something off."""
+    return flags.choice(name, ("enable", "disable"), "enable") == "disable"
+
 
 def read_mjcf(root: Node, strict: bool = True) -> Robot:
     """The robot of a file whose root element is ``<mujoco>``."""
+    put_in_place(root)
     reader = _Reader(root)
     reader.read()
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
-        links=tuple(reader.links),
+        links=reader.masses.scaled(reader.links),
         joints=tuple(reader.joints),
         followers=tuple(reader.followers),
         closures=tuple(reader.closures),
@@ -65,7 +78,8 @@ class _Reader:
         self.notes: list[str] = []
         self.defaults: dict[str, dict[str, dict[str, str]]] = {}
         self.frames = Frames()
-        self.geoms = Geoms(self.frames, self.notes)
+        self.geoms = Geoms(self.frames, self.notes, root.path.resolve().parent)
+        self.masses = Masses()
         self.gravity: Vector | None = None
         self.dt: float | None = None
 
@@ -77,6 +91,7 @@ class _Reader:
                 self.gravity = option.vector("gravity", 3)
             if option.has("timestep"):
                 self.dt = option.number("timestep")
+        self._switches([flag for option in root.all("option") for flag in option.all("flag")])
         for default in root.all("default"):
             self._default(default, {})
         for asset in root.all("asset"):
@@ -87,10 +102,10 @@ class _Reader:
         worlds = root.all("worldbody")
         if not worlds:
             raise root.error("it needs an element <worldbody>")
+        self._geoms_of_world(worlds)
         for world in worlds:
-            self._geoms_of_world(world)
-            for body in world.all("body"):
-                self._body(body, WORLD, "")
+            for body, childclass in self._within(world, "", "body"):
+                self._body(body, WORLD, childclass)
         for actuators in root.all("actuator"):
             for node in actuators.all("motor", "position", "velocity"):
                 self._filled(node, "")
@@ -124,11 +139,23 @@ class _Reader:
                 == "degree"
             )
             frames.sequence = node.text("eulerseq", frames.sequence)
+            self.masses.read(node)
             geoms.meshdir = node.text("meshdir", node.text("assetdir", geoms.meshdir))
             if node.choice("coordinate", ("local", "global"), "local") == "global":
                 raise node.error("global coordinates are of old versions of the format; write local ones")
         if len(frames.sequence) != 3 or set(frames.sequence.lower()) - set("xyz"):
             raise nodes[0].error(f"eulerseq must be three of the letters xyz or XYZ, got '{frames.sequence}'")
+
+    def _switches(self, flags: list[Node]) -> None:
+        """Switch off gravity or contacts; switches of other parts of the motion stay unread."""
+        off = {name for node in flags for name in ("gravity", "contact") if is_off(node, name)}
+        self.gravity = (0.0, 0.0, 0.0) if "gravity" in off else self.gravity
+        self.geoms.touch = "contact" not in off
+        for node in flags:
+            unread = {name for name in SWITCHES & set(node.attributes) if is_off(node, name)}
+            if node.has("override") and not is_off(node, "override"):  # one law for all contacts
+                unread.add("override")
+            node.used = set(node.attributes) - unread
 
     def _default(self, node: Node, above: dict[str, dict[str, str]]) -> None:
         """Attributes by element, of a class and of those inside it."""
@@ -167,6 +194,20 @@ class _Reader:
 
     # ---------------------------------------------------------------- bodies
 
+    def _within(self, node: Node, childclass: str, tag: str) -> list[tuple[Node, str]]:
+        """The elements of a body with a name, in frames too, and the class of defaults that holds there."""
+        found = []
+        for inner in node.nodes:
+            if inner.tag == tag:
+                inner.is_used = True
+                found.append((inner, childclass))
+            elif inner.tag == "frame":
+                inner.is_used = True
+                inner.used.add("name")
+                self.frames.put_in(inner)
+                found += self._within(inner, inner.text("childclass", childclass), tag)
+        return found
+
     def _body(self, node: Node, parent: str, childclass: str) -> None:
         name = node.text("name", f"body {len(self.links)}")
         if any(link.name == name for link in self.links):
@@ -178,13 +219,10 @@ class _Reader:
             )
         if node.number("gravcomp", 0.0) != 0.0:
             raise node.error("gravcomp, weight taken off a body, is not supported; give gravity, or a force")
-        geoms = [self.geoms.read(self._filled(geom, childclass)) for geom in node.all("geom")]
+        geoms = [self.geoms.read(self._filled(*found)) for found in self._within(node, childclass, "geom")]
         inertial = node.one("inertial")
-        if inertial is not None:
-            inertia: Inertia | None = self._inertial(inertial)
-        else:
-            masses = [found for _, own in geoms for found in own]
-            inertia = Inertia.together(masses) if masses else None
+        given = None if inertial is None else self._inertial(inertial)
+        inertia = self.masses.of_body(given, [found for _, own in geoms for found in own])
         pose = self.frames.pose(node)
         self.links.append(
             Link(
@@ -195,12 +233,12 @@ class _Reader:
             )
         )
         self._joints_of(node, name, parent, pose, childclass)
-        for child in node.all("body"):
-            self._body(child, name, childclass)
+        for child, own in self._within(node, childclass, "body"):
+            self._body(child, name, own)
 
     def _joints_of(self, node: Node, name: str, parent: str, pose: Pose, childclass: str) -> None:
-        joints = [self._filled(joint, childclass) for joint in node.all("joint")]
-        free = node.all("freejoint")
+        joints = [self._filled(*found) for found in self._within(node, childclass, "joint")]
+        free = [joint for joint, _ in self._within(node, childclass, "freejoint")]
         if free:
             free[0].used |= {"group", "align"}
             if joints or len(free) > 1 or parent != WORLD:
@@ -239,11 +277,12 @@ class _Reader:
 
     # ---------------------------------------------------------------- geoms
 
-    def _geoms_of_world(self, world: Node) -> None:
-        found = [self.geoms.read(self._filled(geom, ""), of_world=True)[0] for geom in world.all("geom")]
+    def _geoms_of_world(self, worlds: list[Node]) -> None:
+        geoms = [self._filled(*found) for world in worlds for found in self._within(world, "", "geom")]
+        found = [self.geoms.read(geom, of_world=True)[0] for geom in geoms]
         shapes = tuple(one for group in found for one in group)
         if shapes:
-            self.links.append(Link(name=WORLD, collisions=shapes, place=world.place))
+            self.links.append(Link(name=WORLD, collisions=shapes, place=worlds[0].place))
 
     def _masks(self) -> None:
         """Pairs of bodies none of whose geoms may touch, by contype and conaffinity."""

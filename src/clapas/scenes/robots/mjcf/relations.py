@@ -19,7 +19,9 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
     if not gear or gear[0] == 0.0 or any(gear[1:]):
         raise node.error(f"gear must be one number that is not zero, got {list(gear)}")
     force = largest(node, "forcerange", "forcelimited")
-    bound = driven.effort if force is None else abs(gear[0]) * force
+    bounds = [driven.effort] if driven.effort is not None else []
+    bounds += [abs(gear[0]) * force] if force is not None else []
+    bound = min(bounds, default=None)
     stiffness = damping = 0.0
     kind = {"motor": "torque", "position": "servo", "velocity": "velocity"}[node.tag]
     if kind == "servo":
@@ -30,6 +32,11 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
         notes.append(
             f"velocity actuator of '{joint}': it holds its rate exactly, up to its largest effort, "
             "instead of with the gain kv"
+        )
+    elif bound is not None:
+        notes.append(
+            f"largest effort of the motor of '{joint}', {bound:g}, is left out: targets are not cut: "
+            "cut them in the loop"
         )
     if gear[0] != 1.0:
         word = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]

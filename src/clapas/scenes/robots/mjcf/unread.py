@@ -12,13 +12,13 @@ _LOOKS = (
 IGNORED = {
     **{f"<{tag}>": "looks and sensors" for tag in _LOOKS},
     **{f"{name} of <geom>": "" for name in ("rgba", "material", "group", "name", "fitscale", "user")},
-    **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "inertia", "smoothnormal")},
+    **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "smoothnormal")},
     **{f"{name} of <joint>": "" for name in ("group", "user", "pos", "axis")},
     **{f"{name} of <body>": "" for name in ("user", "sleep")},
     **{
         f"{name} of <compiler>": ""
         for name in "autolimits texturedir assetdir discardvisual fusestatic strippath usethread "
-        "convexhull boundmass boundinertia inertiafromgeom balanceinertia alignfree".split()
+        "convexhull alignfree".split()
     },
     **{
         f"{name} of <option>": ""
@@ -26,7 +26,6 @@ IGNORED = {
         "impratio "
         "noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance".split()
     },
-    "<flag>": "switches of MuJoCo",
     "<user>": "",
 }
 UNUSED = {
