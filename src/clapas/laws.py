@@ -174,6 +174,7 @@ class Law:
             raise SceneError(f"law: {name} must be a number, got {value!r}")
         if not (low <= float(value) <= high and np.isfinite(float(value))):
             raise SceneError(f"law: {name} must be finite and between {low} and {high}, got {value}")
+        object.__setattr__(self, name, float(value))  # files hold no numbers of NumPy
 
 
 TYPICAL_FRICTION: dict[tuple[str, str], tuple[float, float]] = {

@@ -157,7 +157,7 @@ def packing(
             rays = max(1, round(float(np.prod((opposite - corner)[:-1] / resolution)) / MOVES))
         return Packing(*filled_by_spheres(spheres.centre, spheres.radius, corner, opposite, rays))
     if resolution is None:
-        grains = instant.reach[instant.movable]
+        grains = instant.reach[instant.is_sized]
         fine = (float(np.prod(opposite - corner)) / LEAST_POINTS) ** (1.0 / instant.d)
         resolution = min(fine, float(grains.mean()) / 8) if len(grains) else fine
     points, _ = _raster(instant.d, low, high, resolution)

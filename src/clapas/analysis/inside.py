@@ -29,7 +29,7 @@ def box_inside(instant: Instant) -> tuple[Array, Array] | None:
 
     Along a periodic axis it is the whole period where grains cover that.
     """
-    radius, centre = instant.reach[instant.movable], instant.centre[instant.movable]
+    radius, centre = instant.reach[instant.is_sized], instant.centre[instant.is_sized]
     if len(centre) == 0:
         return None
     for share in STRAYS:  # a grain that rolled far away makes cells too large for a heap

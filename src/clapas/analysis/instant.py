@@ -201,6 +201,11 @@ class Instant:
         """Arms (n, d) from the centres of a and of b to the contact points (m), at the middle of the step."""
         return self.point - self.middle[self.a], self.point - self.middle[self.b] - self.shift
 
+    @property
+    def is_sized(self) -> Mask:
+        """Grains with a size, (N,): bodies that move freely and are not points."""
+        return self.movable & (self.reach > 0.0)
+
     @cached_property
     def branches(self) -> tuple[Array, Array]:
         """Both ends (n, d) of each branch, from the centre of a to that of b where contacts were found (m).

@@ -147,7 +147,7 @@ def inner_box(instant: Instant, where: Where) -> tuple[Array, Array]:
     """The box given, or the largest inside the grains; whole periods of a cell where they are covered."""
     if where.low is not None and where.high is not None:
         return np.asarray(where.low, dtype=float), np.asarray(where.high, dtype=float)
-    _require_grains(instant)
+    _require_sizes(instant)
     found = box_inside(instant)
     if found is None:
         raise SettingsError(
@@ -163,6 +163,13 @@ def _require_grains(instant: Instant) -> None:
         raise SettingsError(f"there is no grain to measure at t = {instant.time:g} s")
 
 
+def _require_sizes(instant: Instant) -> None:
+    """Raise if all that moves freely are points, which fill no room and have no surface."""
+    _require_grains(instant)
+    if not instant.is_sized.any():
+        raise SettingsError(f"there is no grain with a size at t = {instant.time:g} s, only points")
+
+
 # -------------------------------------------------------------------- the measures
 
 
@@ -172,8 +179,8 @@ def heap_slope(instant: Instant) -> Slope:
     Columns are 1.5 mean diameters wide, grains faster than 5 cm/s are left out, and the ground is
     the height of a plane, or half a mean diameter above the centres of a pavement.
     """
-    _require_grains(instant)
-    diameter = 2.0 * float(instant.reach[instant.movable].mean())
+    _require_sizes(instant)
+    diameter = 2.0 * float(instant.reach[instant.is_sized].mean())
     samples = surface_samples(instant, SPACING * diameter, slowest=SLOW)
     return slope(samples, ground=ground_level(instant))
 
@@ -189,7 +196,7 @@ def ground_level(instant: Instant) -> float:
         return 0.0
     is_grain = np.isfinite(instant.reach[walls])
     if is_grain.any():
-        radius = float(instant.reach[instant.movable].mean())
+        radius = float(instant.reach[instant.is_sized].mean())
         return float(instant.centre[np.unique(walls[is_grain]), up].mean()) + radius
     return float(points[:, up].min())
 
@@ -207,11 +214,13 @@ def _slope(run: Recording, where: Where) -> Measured:
 
 def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
     """Mean angle (degrees) of the flanks of a surface in the plane, without its ends, and its error."""
-    _require_grains(instant)
-    centre, radius = instant.centre[instant.movable], instant.reach[instant.movable]
+    _require_sizes(instant)
+    centre, radius = instant.centre[instant.is_sized], instant.reach[instant.is_sized]
     left, right = float(centre[:, 0].min()), float(centre[:, 0].max())
     if where.low is not None and where.high is not None:
         left, right = float(where.low[0]), float(where.high[0])
+    elif left == right:  # one grain, or a column of them
+        raise _too_few_columns(0, 0)
     points = surface_line(instant, SPACING * 2.0 * float(radius.mean()), left, right)
     summit = float(points[np.argmax(points[:, 1]), 0])
     trim = TRIMMED * (right - left)
@@ -223,14 +232,19 @@ def _flanks(instant: Instant, where: Where) -> tuple[float, float]:
         if len(flank) >= 3 and np.ptp(flank[:, 0]) > 0.0:
             fits.append(incline(flank))
     if not fits:
-        raise SettingsError(
-            f"too few grains at the surface for a slope: {counts[0]} and {counts[1]} columns on the flanks, "
-            f"{SPACING:g} mean diameters wide each, without {TRIMMED:.0%} of the width at either end and "
-            f"{TRIMMED:.0%} about the summit; one flank needs three at least: take a larger heap"
-        )
+        raise _too_few_columns(*counts)
     angles = np.degrees([abs(fit.angle) for fit in fits])
     errors = np.degrees([fit.error for fit in fits])
     return float(angles.mean()), float(np.sqrt(np.sum(errors**2)) / len(errors))
+
+
+def _too_few_columns(left: int, right: int) -> SettingsError:
+    """The error of a surface in the plane without flanks to fit a line to."""
+    return SettingsError(
+        f"too few grains at the surface for a slope: {left} and {right} columns on the flanks, "
+        f"{SPACING:g} mean diameters wide each, without {TRIMMED:.0%} of the width at either end and "
+        f"{TRIMMED:.0%} about the summit; one flank needs three at least: take a larger heap"
+    )
 
 
 def _packing(run: Recording, where: Where) -> Measured:

@@ -53,8 +53,8 @@ def surface_line(instant: Instant, spacing: float, low: float, high: float) -> A
         )
     if not low < high:
         raise SettingsError(f"low must be less than high, got {low} and {high}")
-    check_spacing(spacing, instant.reach[instant.movable])
-    centre, reach = instant.centre[instant.movable], instant.reach[instant.movable]
+    check_spacing(spacing, instant.reach[instant.is_sized])
+    centre, reach = instant.centre[instant.is_sized], instant.reach[instant.is_sized]
     rows, shift = images(centre, centre, instant.period, ((low, -math.inf), (high, math.inf)))
     x = (centre[rows] + shift)[:, 0]
     inside = (x >= low) & (x <= high)

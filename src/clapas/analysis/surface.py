@@ -60,7 +60,7 @@ def surface_samples(instant: Instant, spacing: float, slowest: float = math.inf)
     """
     if instant.d != 3:
         raise SettingsError("columns stand in a scene in 3-D, this one is in 2-D: take profile.surface_line")
-    rest = instant.movable & (np.linalg.norm(instant.velocity, axis=1) <= slowest)
+    rest = instant.is_sized & (np.linalg.norm(instant.velocity, axis=1) <= slowest)
     centre, radius = instant.centre[rest], instant.reach[rest]
     check_spacing(spacing, radius)
     top = centre[:, 2] + radius

@@ -321,7 +321,11 @@ def as_motion(label: str, value: Any, d: int) -> Motion | None:
         return None
     if isinstance(value, Motion):
         if value.d != d:
-            raise SceneError(f"{label}: its motion is in {value.d}-D, the scene in {d}-D")
+            axis = "its axis" if d == 3 else "None for its axis"
+            raise SceneError(
+                f"{label}: its motion is in {value.d}-D, the scene in {d}-D; give velocities and directions "
+                f"{d} numbers, a rotation {axis}"
+            )
         return value
     if callable(value):
         motion = FunctionMotion(value, d, label)

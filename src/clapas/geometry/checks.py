@@ -50,7 +50,7 @@ def word(label: str, value: Any) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise SceneError(f"{label} must be a text that files can hold, got {value!r:.60}") from None
-    return value
+    return str(value)  # a text of NumPy is one too, which YAML does not write
 
 
 def positive(label: str, name: str, value: Any) -> float:

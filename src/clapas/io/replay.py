@@ -26,9 +26,9 @@ def step_after(recording: Recording, number: int) -> StepResult:
         raise FormatError(f"{recording.path}: no frame is complete, so no step can be done again")
     earlier = int((steps <= number).sum()) - 1
     if number < 0 or earlier < 0 or number >= int(steps[-1]):
-        raise FormatError(
-            f"{recording.path}: step {number} is not in the run, which has steps 0 to {steps[-1] - 1}"
-        )
+        last = int(steps[-1])
+        has = f"which has steps 0 to {last - 1}" if last else "which has no step after its start"
+        raise FormatError(f"{recording.path}: step {number} is not in the run, {has}")
     model = recording.model
     if recording.scene_source:
         model = compile_scene(Scene.from_dict(json.loads(recording.scene_source)), check_overlaps=False)

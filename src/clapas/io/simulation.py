@@ -31,7 +31,14 @@ from clapas.io.watching import ViewerProcess
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.recorders import Watcher
 from clapas.scenes.scene import Scene
-from clapas.scenes.settings import check_every, check_run, named_scheme, named_sleeping, named_solver
+from clapas.scenes.settings import (
+    check_every,
+    check_methods,
+    check_run,
+    named_scheme,
+    named_sleeping,
+    named_solver,
+)
 from clapas.scenes.simulation import Simulation as Loop
 from clapas.scenes.simulation import simulate as run_model
 from clapas.solvers import NSGS, Auto
@@ -235,6 +242,7 @@ def simulate(
     dt, every = run.dt if dt is None else dt, run.every if every is None else every
     if duration is None or dt is None:
         raise SettingsError("how long, and by which step? Give duration and dt, or set them in scene.run")
+    check_methods(scheme, sleeping)
     settings = {
         "duration": duration,
         "on_unsolved": on_unsolved or run.on_unsolved,

@@ -372,8 +372,9 @@ def add(
     >>> lid = scene.add(Box((1, 1, 0.1)), (0, 0, 2), mass=1, free="z", force=(0, 0, -50))
     """
     number = len(scene.bodies)
-    checks.word(f"group of body {number}", group)
-    if name is not None and checks.word(f"name of body {number}", name) in scene.numbers:
+    group = checks.word(f"group of body {number}", group)
+    name = None if name is None else checks.word(f"name of body {number}", name)
+    if name in scene.numbers:
         raise SceneError(
             f"body '{name}': body {scene.numbers[name]} already has this name; names are unique "
             "(leave it out, or use group=… for what several bodies share)"

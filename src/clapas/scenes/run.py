@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from clapas.errors import SceneError
 from clapas.geometry import checks
 
@@ -42,8 +44,16 @@ class Run:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, checks.positive("run", name, value))
-        if not isinstance(self.every, int) or self.every < 1:
-            raise SceneError(f"run: every must be a whole number of steps, at least 1, got {self.every!r}")
+        every = self.every
+        if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+            raise SceneError(f"run: every must be a whole number of steps, at least 1, got {every!r}")
+        object.__setattr__(self, "every", int(every))
+        for name in ("solver", "scheme", "sleeping"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise SceneError(
+                    f"run: {name} must be a mapping of its settings, got {getattr(self, name)!r:.60}; "
+                    "an object is for clapas.simulate"
+                )
         if self.on_unsolved not in ("raise", "record"):
             raise SceneError(f"run: on_unsolved must be 'raise' or 'record', got '{self.on_unsolved}'")
 
@@ -51,8 +61,13 @@ class Run:
         """Its settings that differ from their defaults."""
         default = Run()
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {
-            name: dict(value) if isinstance(value, Mapping) else value
-            for name, value in values.items()
-            if value != getattr(default, name)
-        }
+        return {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
+
+
+def _plain(value: Any) -> Any:
+    """The same in types of Python alone: settings arrive as people computed them, with NumPy too."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

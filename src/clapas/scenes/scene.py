@@ -96,11 +96,9 @@ class Scene:
         self.gravity = down if gravity is None else gravity
         self.is_gravity_given = gravity is not None  # if not, a robot brings that of its file
         self.period = _period(period)
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise SceneError(f"scene: seed must be a whole number, at least 0, got {seed!r}")
-        self.seed = int(seed)
+        self.seed = seed
         self.laws = LawBook({}, None, combine)
-        self.overlap = None if overlap is None else checks.at_least_zero("scene", "overlap", overlap)
+        self.overlap = overlap
         self.materials: dict[str, Material] = {DEFAULT: Material(DEFAULT)}
         self.bodies: list[Body | Wall] = []
         self.sources: list[Source] = []
@@ -123,6 +121,26 @@ class Scene:
     def gravity(self, value: Sequence[float]) -> None:
         self._gravity: Vector = checks.vector("scene", "gravity", value, self.d)
         self.is_gravity_given = True
+
+    @property
+    def seed(self) -> int:
+        """Seed of all random numbers of the scene."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+            raise SceneError(f"scene: seed must be a whole number, at least 0, got {value!r}")
+        self._seed = int(value)
+
+    @property
+    def overlap(self) -> float | None:
+        """Depth of interpenetration allowed at the start (m); None for 1e-6 of the smaller body."""
+        return self._overlap
+
+    @overlap.setter
+    def overlap(self, value: float | None) -> None:
+        self._overlap = None if value is None else checks.at_least_zero("scene", "overlap", value)
 
     def __repr__(self) -> str:
         count = len(self.bodies)

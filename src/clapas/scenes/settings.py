@@ -47,6 +47,16 @@ def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
         raise SettingsError(f"sleeping: {error}") from None
 
 
+def check_methods(scheme: Any, sleeping: Any) -> None:
+    """Check that time stepping and sleep are given as objects; names are for scene files."""
+    if scheme is not None and not isinstance(scheme, MoreauJean):
+        raise SettingsError(f"scheme must be such as MoreauMidpoint(travel=0.1), got {scheme!r:.60}")
+    if sleeping is not None and not isinstance(sleeping, Sleeping):
+        raise SettingsError(
+            f"sleeping must be such as Sleeping(speed=0.01), or None as in the scene, got {sleeping!r:.60}"
+        )
+
+
 def check_run(duration: float, dt: float, every: int, on_unsolved: str) -> None:
     """Check the arguments of a run; warn of a duration that is far from a whole number of steps."""
     for name, value in {"dt": dt, "duration": duration, "every": every}.items():

@@ -40,6 +40,7 @@ from clapas.scenes.scene import Scene
 from clapas.scenes.settings import (
     OnUnsolved,
     check_every,
+    check_methods,
     check_run,
     checked_choice,
     checked_step,
@@ -187,6 +188,7 @@ class Simulation:
     ) -> None:
         if not isinstance(scene, Scene | Model):
             raise SettingsError(f"expected a scene or a model to simulate, got {scene!r}")
+        check_methods(scheme, sleeping)
         self.scene = scene if isinstance(scene, Scene) else None
         if isinstance(scene, Scene):
             run, self.model = scene.run, compile_scene(scene)

@@ -39,8 +39,7 @@ def run_case(case: Case) -> dict[str, Any]:
             with simulate(scene, out=path) as recording:
                 row |= numbers_of(recording)
                 row["units"] |= units_of(recording)
-                for name in case.measures:
-                    _measure(recording, name, case, row)
+                row |= _measured(recording, case, row)
     except Error as error:
         row |= failure(str(error))
     except Exception as error:  # recorded, so that the sweep goes on
@@ -89,6 +88,17 @@ def _columns_of(probe: Probe, d: int) -> list[str]:
 def column_of(measure: str, case: Case) -> str:
     """The column of a measure: its name, unless a parameter is called so (``speed``)."""
     return f"measured_{measure}" if measure in case.values else measure
+
+
+def _measured(recording: Recording, case: Case, row: dict[str, Any]) -> dict[str, Any]:
+    """Take all measures that the run has; the entries of a failure if one of them cannot be had."""
+    lacking = []
+    for name in case.measures:
+        try:
+            _measure(recording, name, case, row)
+        except Error as error:
+            lacking.append(f"{name}: {error}")
+    return failure("; ".join(lacking)) if lacking else {}
 
 
 def _measure(recording: Recording, name: str, case: Case, row: dict[str, Any]) -> None:

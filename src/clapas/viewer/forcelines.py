@@ -42,14 +42,15 @@ def draw_forces(axes: Any, painter: Painter, instant: Instant, forces: str) -> A
     largest = float(np.percentile(size, CROWD)) if len(size) else 1.0
     share = np.clip(size / (largest or 1.0), 0.0, 1.0)
     used = np.nan_to_num(mobilised_friction(instant)[rows], nan=0.0)
+    point = painter.shown.cell.points(instant.point)
     if forces == "chains":
-        start, end = instant.branches
-        lines = np.stack([_projected(painter, start[rows]), _projected(painter, end[rows])], axis=1)
+        ends = [(end + point - instant.point)[rows] for end in instant.branches]
+        lines = np.stack([_projected(painter, end) for end in ends], axis=1)
         widths = 0.3 + (WIDEST - 0.3) * share
     else:
         left, right, _, _ = painter.extent
         length = LONGEST * (right - left) * share / np.where(size > 0.0, size, 1.0)
-        tail = _projected(painter, instant.point[rows])
+        tail = _projected(painter, point[rows])
         along = spatial(instant.force[rows]) @ painter.axes.T[:, :2]
         lines = np.stack([tail, tail + length[:, None] * along], axis=1)
         widths = np.full(len(rows), 1.6)

@@ -14,6 +14,7 @@ import numpy as np
 from clapas.errors import SettingsError, unknown_name
 from clapas.typing import Array, Mask
 from clapas.viewer import skins
+from clapas.viewer.cell import Cell
 from clapas.viewer.frames import spatial
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def box_of(recording: Recording, reach: Array, fit: str = "most") -> tuple[Array
     """
     bounded = np.isfinite(reach) & (reach > 0.0)
     chosen = np.unique(np.linspace(0, recording.n_frames - 1, SAMPLES).astype(int))
-    frames = [recording.frame(int(index)) for index in chosen]
+    cell = Cell.of(recording, reach)
+    frames = [cell.frame(recording.frame(int(index))) for index in chosen]
     if fit == "most":
         movable = bounded & recording.model.movable
         low, high = _without_outliers(*_extents(frames, reach, movable, with_skins=True))

@@ -117,6 +117,7 @@ class Painter:
         of_skins : sequence of arrays (k, 3)
             Colours of the cells of each skin.
         """
+        frame = self.shown.cell.frame(frame)
         canvas = Canvas.blank(self.size[0] * SAMPLES, self.size[1] * SAMPLES, PAPER)
         position, turn = (
             spatial(frame.state.position) - self.origin,

@@ -21,6 +21,7 @@ from clapas.io.recording import Recording
 from clapas.typing import Array, Indices
 from clapas.version import __version__
 from clapas.viewer import drawables, skins
+from clapas.viewer.cell import Cell
 from clapas.viewer.frames import pack_frame, single
 from clapas.viewer.framing import box_of
 from clapas.viewer.packing import pack
@@ -164,7 +165,13 @@ class Shown:
     def frame(self, index: int) -> bytes:
         """Bytes of one frame."""
         recording = self.recording
-        return pack_frame(recording.model, recording.frame(index), self.origin, self.volume, self.theta)
+        drawn = self.cell.frame(recording.frame(index))
+        return pack_frame(recording.model, drawn, self.origin, self.volume, self.theta)
+
+    @cached_property
+    def cell(self) -> Cell:
+        """The periodic cell that bodies are drawn in."""
+        return Cell.of(self.recording, self.reach)
 
     @cached_property
     def theta(self) -> float:

@@ -16,7 +16,7 @@ from clapas.analysis.measures import MEASURES, Measured, ground_level, heap_slop
 from clapas.analysis.structure import coordination
 from clapas.analysis.surface import slope, surface_samples
 from clapas.errors import MissingDependency, SettingsError
-from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Sphere
+from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Point, Sphere
 from clapas.io.recording import Recording
 from clapas.io.recording.contacts import Table
 from clapas.io.simulation import simulate
@@ -218,6 +218,53 @@ def test_a_flow_is_counted() -> None:
         assert found.error is not None
         assert found.error < 0.01
         assert measure(run, "flow", level=-1.0).more["passed"] == pytest.approx(0.2 * 20, abs=0.21)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_points_fill_no_room_and_have_no_surface(d: int) -> None:
+    scene = Scene(d=d)
+    scene.law(mu=0.5)
+    scene.add(Point(d), mass=1.0, inertia=(1, 1, 1) if d == 3 else 1.0)
+    with simulate(scene, 0.05, 0.01) as run:
+        for what in ("slope", "packing", "stress"):
+            with pytest.raises(
+                SettingsError, match=r"there is no grain with a size at t = 0\.05 s, only points"
+            ):
+                measure(run, what)
+        corners = [0.0] * d, [1.0] * d
+        assert measure(run, "packing", low=corners[0], high=corners[1]).value == 0.0
+        assert measure(run, "speed").value == pytest.approx(9.81 * 0.05)
+
+
+def test_points_among_grains_change_no_measure_of_room() -> None:
+    """Six layers of balls on a floor, with and without points that fly above them."""
+    boxes = []
+    for points in (0, 30):
+        scene = Scene(overlap=1e-9)
+        scene.law(mu=0.5)
+        scene.add(Plane())
+        for k in range(6**3):
+            i, j, layer = k % 6, k // 6 % 6, k // 36
+            scene.add(Sphere(0.05), (0.1 * i, 0.1 * j, 0.05 + 0.1 * layer), density=1000.0)
+        for k in range(points):
+            scene.add(Point(3), (0.0, 0.0, 5.0 + k), mass=1.0, inertia=(1, 1, 1))
+        with simulate(scene, 0.002, 0.001) as run:
+            boxes.append(box_inside(Instant.of_recording(run)))
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    np.testing.assert_array_equal(boxes[0], boxes[1])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_column_of_disks_has_no_flanks(count: int) -> None:
+    scene = Scene(d=2)
+    scene.law(mu=0.5)
+    scene.add(HalfPlane())
+    for k in range(count):
+        scene.add(Disk(0.1), (0.0, 0.1 + 0.2 * k), density=1000.0)
+    few = "too few grains at the surface for a slope: 0 and 0 columns"
+    with simulate(scene, 0.05, 0.01) as run, pytest.raises(SettingsError, match=few):
+        measure(run, "slope")
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 from clapas.cli.run import describe, print_summary
+from clapas.errors import FormatError
 from clapas.geometry.shapes import Box, Capsule, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, layout
+from clapas.io.replay import export_problem
 from clapas.io.simulation import simulate
 from clapas.scenes import examples
 from clapas.scenes.recorders import StepProgress
@@ -352,6 +354,14 @@ def test_a_step_that_is_not_there(run: Run, stack: Path) -> None:
         outcome = run("export", stack, "--fclib", step)
         assert outcome.code == 2
         assert f"step {step} is not in the run, which has steps 0 to 29" in outcome.err
+
+
+def test_a_run_without_steps_has_no_problem_to_export(tmp_path: Path) -> None:
+    scene = Scene()
+    scene.add(Sphere(0.1), density=1000.0)
+    none = "step 0 is not in the run, which has no step after its start"
+    with simulate(scene, 0.0, 0.01, out=tmp_path / "start.h5") as run, pytest.raises(FormatError, match=none):
+        export_problem(run, 0, tmp_path / "problem.hdf5")
 
 
 def test_an_unsolved_step_ends_the_run_with_1_and_keeps_what_was_done(run: Run) -> None:

@@ -128,6 +128,10 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: as_motion("body 1", Rotation(None, 1), 3), "body 1: its motion is in 2-D, the scene in 3-D"),
     (
+        lambda: as_motion("body 1", Rotation((0, 0, 1), 1), 2),
+        "body 1: its motion is in 3-D, the scene in 2-D; give velocities and directions 2 numbers, a",
+    ),
+    (
         lambda: as_motion("body 1", lambda t: (0, 0, 0), 3),
         "body 1: its motion must return (velocity, angular velocity), got (0, 0, 0) at t = 0.0",
     ),

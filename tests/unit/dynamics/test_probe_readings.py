@@ -15,7 +15,7 @@ from clapas.analysis.measures import measure
 from clapas.cli.run import describe, print_summary
 from clapas.dynamics.probes import OF_BODIES, OF_CONTACTS
 from clapas.dynamics.schemes import MoreauMidpoint
-from clapas.errors import SceneError
+from clapas.errors import SceneError, UnknownName
 from clapas.geometry.shapes import Box, Disk, HalfPlane, Plane, Polygon, Sphere
 from clapas.io.recording import Recording, RecordingWriter
 from clapas.io.simulation import resume, simulate
@@ -78,6 +78,14 @@ def test_probes_read_what_is_known(d: int, tmp_path: Path) -> None:
         assert run.probe("orientation").shape == ((31, 4) if d == 3 else (31,))
         with pytest.raises(KeyError, match="no probe of this recording is called 'speed'"):
             run.probe("speed")
+
+
+def test_runs_without_probes_say_so() -> None:
+    scene = Scene()
+    scene.add(Sphere(0.1), density=1000.0)
+    none = "no probe of this recording is called 'height': there is none"
+    with simulate(scene, 0.02, 0.01) as run, pytest.raises(UnknownName, match=none):
+        run.probe("height")
 
 
 def test_torque_of_a_pushed_body_is_its_change_of_spin(tmp_path: Path) -> None:

@@ -278,6 +278,8 @@ def test_what_is_not_a_recording(whole: Path, tmp_path: Path) -> None:
         ({"duration": -1.0}, "duration must be at least 0, got -1"),
         ({"every": 0}, "every must be at least 1, got 0"),
         ({"on_unsolved": "ignore"}, "on_unsolved must be 'raise' or 'record', got 'ignore'"),
+        ({"scheme": "moreau-jean"}, "scheme must be such as MoreauMidpoint.*, got 'moreau-jean'"),
+        ({"sleeping": {"speed": 1e-2}}, "sleeping must be such as Sleeping.*, got {'speed': 0.01}"),
     ],
 )
 def test_a_slip_leaves_an_older_recording_alone(

@@ -35,6 +35,7 @@ from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
 from clapas.scenes.schema import SceneEntry
 from clapas.scenes.toml import to_toml
+from clapas.solvers import NSGS
 
 RNG = np.random.default_rng(4)
 POINTS = RNG.normal(size=(8, 3))
@@ -104,6 +105,41 @@ def everything_2d() -> Scene:
     scene.add(Clump([(Disk(0.5), (0, 1), 0.5)]), density=1.0)
     scene.source(BoxRegion((0, 1), (1, 1)), rate=3.0, radius=0.1, number=2, density=1.0, angular_velocity=1.0)
     return scene
+
+
+@pytest.mark.parametrize("ending", ["toml", "yaml"])
+def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Path, ending: str) -> None:
+    """What people compute is often a NumPy scalar: np.linspace gives one, a column of a table too."""
+    scene = Scene(d=2)
+    scene.law(mu=np.linspace(0.0, 0.5, 3)[1], restitution=np.float32(0.5), rolling=np.float64(1e-3))
+    scene.seed = np.int64(3)
+    scene.overlap = np.float64(1e-9)
+    scene.add(Disk(np.float64(0.1)), density=np.float64(1000.0), name=np.str_("ball"), group=np.str_("g"))
+    scene.run = Run(
+        dt=np.float64(1e-3),
+        every=np.int64(2),
+        solver={"name": "nsgs", "tol": np.float64(1e-3), "max_iterations": np.int64(50)},
+        sleeping={"speed": np.float32(0.5)},
+    )
+    path = tmp_path / f"scene.{ending}"
+    scene.save(path)
+    again = Scene.load(path)
+    assert again.to_dict() == scene.to_dict()
+    assert again.laws.for_all is not None
+    assert (again.laws.for_all.mu, again.seed, again.run.every, again.overlap) == (0.25, 3, 2, 1e-9)
+    assert again.run.solver == {"name": "nsgs", "tol": 1e-3, "max_iterations": 50}
+
+
+def test_seeds_and_overlaps_are_checked_where_they_are_set() -> None:
+    scene = Scene()
+    with pytest.raises(SceneError, match="scene: seed must be a whole number, at least 0, got -1"):
+        scene.seed = -1
+    with pytest.raises(SceneError, match=r"scene: overlap must be at least 0, got -1\.0"):
+        scene.overlap = -1.0
+    with pytest.raises(SceneError, match="run: every must be a whole number of steps, at least 1, got True"):
+        Run(every=True)
+    with pytest.raises(SceneError, match=r"run: solver must be a mapping .*, got NSGS\(.*simulate"):
+        Run(solver=NSGS())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("make", [everything_3d, everything_2d, Scene])

@@ -114,6 +114,8 @@ def test_steps_are_counted(count: object) -> None:
         ({"dt": 0.0}, "dt must be positive, got 0.0"),
         ({"dt": "fast"}, "dt must be a number, got 'fast'"),
         ({"dt": DT, "on_unsolved": "shrug"}, "on_unsolved must be 'raise' or 'record', got 'shrug'"),
+        ({"dt": DT, "scheme": "moreau-jean"}, "scheme must be such as MoreauMidpoint.*, got 'moreau-jean'"),
+        ({"dt": DT, "sleeping": True}, "sleeping must be such as Sleeping.*, got True"),
     ],
 )
 def test_what_no_simulation_can_be_made_of(options: dict[str, object], message: str) -> None:

@@ -98,6 +98,18 @@ def test_the_stopping_distance_of_each_run(tmp_path: Path) -> None:
     assert (tmp_path / "table.png").stat().st_size > 1000
 
 
+def test_a_measure_that_cannot_be_had_does_not_keep_the_others_away(tmp_path: Path) -> None:
+    """One block leaves no room for a box inside: its packing is lacking, by name; its speed is there."""
+    sweep = Sweep(
+        scene="sliding-block", parameters={"speed": [2.0], **SHORT}, measures=["packing", "speed", "stress"]
+    )
+    (row,) = execute(sweep, tmp_path / "out", InLine())
+    assert row["status"] == "failed"
+    assert row["message"].startswith("packing: the grains leave no room inside")
+    assert "; stress: the grains leave no room inside" in row["message"]
+    assert 0.0 < row["measured_speed"] < 2.0
+
+
 @pytest.fixture
 def rolling(tmp_path: Path) -> Path:
     """A disk in the plane, thrown, with probes of a force and an angle."""

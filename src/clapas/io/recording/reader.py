@@ -401,14 +401,14 @@ class Recording:
     @cached_property
     def probes(self) -> dict[str, Probe]:
         """The probes of the run by name."""
-        where = str(self.path)
+        where, kind = str(self.path), "probe of this recording"
         with reading(f"{where}: 'probes'"):
             if "probes" not in self._file:
-                return {}
+                return ByName(kind, {})
             group = self._file["probes"]
         entries = validation.document(validation.text(group, "probes", where), list, "probes", where)
         made = [_probe(entry, self._sizes["bodies"], self.joints, where) for entry in entries]
-        return ByName("probe of this recording", {probe.name: probe for probe in made})
+        return ByName(kind, {probe.name: probe for probe in made})
 
     def probe(self, name: str) -> Array:
         """Values of a probe at every step, the start included: (n, k), or (n,) for a scalar."""
