@@ -494,7 +494,8 @@ def solve(
         Raise :class:`NotSolved`, which carries the solution, unless the residual reached the
         tolerance. With False the solution is returned whatever its status.
     progress : callable, optional
-        Called at each measurement with ``(iterations, residual, seconds)``; return True to stop.
+        Called at each measurement with one :class:`Progress`, the named tuple ``(iterations, residual,
+        seconds)``; return True to stop.
 
     Examples
     --------
@@ -509,6 +510,11 @@ def solve(
         from clapas.solvers.auto import Auto  # imports all other solvers
 
         solver = Auto()
+    if not isinstance(problem, ContactProblem):
+        raise ProblemError(
+            f"expected a ContactProblem, got {repr(problem)[:80]}: clapas.read_problem(file) reads one from "
+            "a file, clapas.solvers.lcp.solve_lcp solves an LCP"
+        )
     if isinstance(solver, type) or not hasattr(solver, "cones"):
         word = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
         raise SettingsError(f"expected a method for contact problems such as NSGS(tol=1e-8), got {word}")
