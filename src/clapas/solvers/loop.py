@@ -19,7 +19,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -31,6 +30,7 @@ from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.linalg.norms import norm
 from clapas.problems import magnitudes
 from clapas.problems.contact import MANY, SMALLEST, ContactProblem
+from clapas.solvers.kinds import require_kinds
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
@@ -69,9 +69,7 @@ class IterativeSolver:
     measures_each_iteration: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name in ("tol", "max_iterations", "time_limit"):
-            if isinstance(value := getattr(self, name), bool) or not isinstance(value, Real):
-                raise SettingsError(f"{name} must be a number, got {value!r}")
+        require_kinds(self)
         if not self.tol > 0:
             raise SettingsError(f"tol must be positive, got {self.tol}")
         if self.max_iterations < 0:
