@@ -395,6 +395,8 @@ def test_what_deforms_is_drawn_and_coloured_by_its_fields(tmp_path: Path, page: 
         opened(page, viewer.url)
         options = page.eval_on_selector_all("#colour option", "options => options.map(o => o.textContent)")
         assert options[-2:] == ["Tension", "Height"]
+        with Recording(path) as run:  # bodies, without the frames that carry what deforms
+            assert page.inner_text("#facts").startswith(f"{run.n_bodies} bod")
         assert (
             page.eval_on_selector("#colour", "select => select.value") == "field tension"
         )  # the first field
@@ -416,3 +418,28 @@ def test_what_deforms_is_drawn_and_coloured_by_its_fields(tmp_path: Path, page: 
         low = page.evaluate("clapas.scale.range('field height', clapas)[0]")
         assert low == pytest.approx(min(float(look[1].values[0].min()) for look in looks), rel=0.05)
         page.goto("about:blank")
+
+
+def test_a_narrow_window_shows_the_scene_first(space_run: Path, browser: Any) -> None:
+    """On a telephone the panel would cover three quarters of it: it opens by its button."""
+    page = browser.new_page(viewport={"width": 390, "height": 780})
+    with Viewer(space_run) as viewer:
+        viewer.start()
+        opened(page, viewer.url)
+        assert not page.is_visible("#panel")
+        page.click("#panel-button")
+        assert page.is_visible("#panel")
+        page.close()
+
+
+def test_words_fit_the_dimension(plane: Any) -> None:
+    """What a drag does, and which keys there are, in the plane."""
+    assert plane.inner_text("#hint").startswith("Drag to move")
+    plane.keyboard.press("?")
+    assert not plane.is_visible("#views")
+
+
+def test_words_fit_the_dimension_in_space(space: Any) -> None:
+    assert space.inner_text("#hint").startswith("Drag to turn")
+    space.keyboard.press("?")
+    assert space.is_visible("#views")

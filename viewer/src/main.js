@@ -21,6 +21,7 @@ const told = document.documentElement.dataset; // what a script may read: ready,
 const POLL = 1000; // ms between two looks for new frames
 const SPEEDS = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const GLASS = 0.15; // opacity of bodies when the forces inside are shown
+const NARROW = "(max-width: 760px)"; // windows in which the panel covers the scene: closed at first
 const PLAYING = 9; // s that a run should take to play, about
 
 class Page {
@@ -30,6 +31,7 @@ class Page {
     this.selected = null;
     this.playback = new Playback(this.source, (frame, index) => this.showFrame(frame, index), (error) => this.complain(error));
     this.plots = CURVES.map((curve) => new Plot(curve, at("curves"), (share) => this.seek(share)));
+    document.body.classList.toggle("bare", matchMedia(NARROW).matches);
     this.setTheme(stored("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     this.#listen();
   }
@@ -78,8 +80,10 @@ class Page {
     document.title = `${header.name} – Clapas`;
     at("name").textContent = header.name;
     at("version").textContent = header.clapas;
-    at("help-what").textContent = `A run of ${count(header.names.length)} bodies in ${header.d}-D, in time steps of ${number(header.dt)} s; one in ${header.every} steps was kept.`;
+    at("help-what").textContent = `A run of ${count(header.names.length - header.carriers)} bodies in ${header.d}-D, in time steps of ${number(header.dt)} s; one in ${header.every} steps was kept.`;
+    if (this.d === 2) at("hint").textContent = at("hint").textContent.replace("turn", "move");
     at("presets").hidden = this.d === 2;
+    at("views").hidden = this.d === 2;
     at("slice-z").parentElement.hidden = this.d === 2;
     this.playback.forget();
     this.columns = null;
@@ -125,7 +129,7 @@ class Page {
     this.#forgive();
     this.redraw();
     at("time").value = index;
-    at("facts").textContent = `${count(this.frame.alive)} bodies, ${count(this.frame.contacts)} contacts`;
+    at("facts").textContent = `${count(this.frame.alive - this.model.header.carriers)} bodies, ${count(this.frame.contacts)} contacts`;
     at("clock").innerHTML = `<b>${number(frame.header.time)} s</b> &nbsp;${index + 1} / ${this.playback.n}`;
     told.frame = index;
     for (const plot of this.plots) plot.draw(this.columns, index);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from clapas.cli import output, settings
 from clapas.cli.progress import watching
 from clapas.errors import Error, FormatError, ProblemError
+from clapas.status import Status
 
 if TYPE_CHECKING:
     from clapas.io.lcp import LCPFile
@@ -56,7 +58,7 @@ def lcp(
         raise ProblemError(f"there is no file '{file}'")
     source = _read(file)
     with watching(method.tol, quiet) as watch:
-        solution = solve_lcp(source.problem, method, check=False, progress=watch)
+        solution = _measured(source, solve_lcp(source.problem, method, check=False, progress=watch))
     if out is not None:
         write_lcp(out, source.problem, solution.z)
     if as_json:
@@ -84,6 +86,32 @@ def _read(file: Path) -> LCPFile:
         ) from None
 
 
+def _measured(source: LCPFile, solution: LCPSolution) -> LCPSolution:
+    """The solution, measured in the unknowns of the file: where the LCP has a smaller scale it is refined.
+
+    Rounding in what was eliminated may leave an LCP whose solution does not solve the problem of the file.
+    """
+    from clapas.solvers.lcp import solve_lcp
+
+    tol, whole = solution.tol, _whole_residual(source, solution)
+    if whole is None or whole <= tol or not solution.status.is_solved:
+        return solution
+    finer = replace(solution.solver, tol=0.5 * tol * tol / whole)  # type: ignore[type-var]
+    refined = solve_lcp(source.problem, finer, guess=solution.z, check=False)
+    left = _whole_residual(source, refined)
+    if left is not None and left <= tol:
+        return replace(refined, solver=solution.solver, status=Status.SOLVED)
+    note = f"the LCP that stands for {source.whole!r} is solved, itself it is not: its residual is {left:.1e}"
+    return replace(solution, status=Status.NUMERICAL_ERROR, notes=(*solution.notes, note))
+
+
+def _whole_residual(source: LCPFile, solution: LCPSolution) -> float | None:
+    """Residual of the mixed problem or relay that the file holds; None where it holds an LCP."""
+    if source.whole is None or source.back is None:
+        return None
+    return source.whole.residual(source.back(solution.z))
+
+
 def _print_report(source: LCPFile, solution: LCPSolution, traits: bool) -> None:
     status, problem = solution.status, source.problem
     print(problem)
@@ -105,7 +133,7 @@ def _print_report(source: LCPFile, solution: LCPSolution, traits: bool) -> None:
     print(solution.report())
     if source.whole is not None and source.back is not None:
         z = source.back(solution.z)
-        print(f"{source.whole!r}: residual {source.whole.residual(z):.3e}")
+        print(f"{source.whole!r}: residual {_whole_residual(source, solution):.3e}")
         if len(z) <= LARGEST_LISTED:
             output.print_rows([("z", _listed(z))])
     elif problem.size <= LARGEST_LISTED:
@@ -128,6 +156,7 @@ def _document(file: Path, source: LCPFile, solution: LCPSolution, traits: bool) 
         **solution.as_dict(),
         "z": solution.z if source.back is None else source.back(solution.z),
         "whole": None if source.whole is None else repr(source.whole),
+        "whole_residual": _whole_residual(source, solution),
         "w": solution.w,
         "infeasibility": None if proof is None else proof.y,
         "history": {

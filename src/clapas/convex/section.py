@@ -261,7 +261,7 @@ class Ellipses(Section):
         z = np.einsum("nij,ni->nj", turn, x)
         a = scale[:, None] * self.axes
         outside, t, _ = _nearest_on_ellipse(z, a)
-        below = np.where(outside[:, None], a * a + t[:, None], 1.0)
+        below = np.where((outside & (scale > 0.0))[:, None], a * a + t[:, None], 1.0)
         g = a * a * z / below**2
         h = np.sum(a * a * z * z / below**3, axis=1)
         J = (a * a / below)[:, :, None] * np.eye(k)
@@ -356,14 +356,15 @@ class SectionCone(FrictionCone):
         """
         nearest = self.project(x)
         n, p = nearest[:, 0], nearest[:, 1:]
-        J = self.section.jacobian(x[:, 1:], self.mu * n)
+        has_friction = self.mu > 0.0  # a cone without is a ray: nothing tangential stays on it
+        J = np.where(has_friction[:, None, None], self.section.jacobian(x[:, 1:], self.mu * n), 0.0)
         safe = np.where(n > 0.0, n, 1.0)[:, None]
         a, c = p / safe, (p - np.einsum("nij,nj->ni", J, x[:, 1:])) / safe
         row = np.empty_like(x)
         row[:, 0] = 1.0
         row[:, 1:] = a - np.einsum("ni,nij->nj", a, J)
         row /= (1.0 + np.sum(a * c, axis=1))[:, None]
-        inside = (nearest == x).all(axis=1)
+        inside = (nearest == x).all(axis=1) & has_friction
         row[inside] = np.eye(self.d)[0]
         result = np.zeros((len(x), self.d, self.d))
         result[:, 0] = row

@@ -63,7 +63,7 @@ class LCP:
         if sparse.issparse(M):
             self.M = validation.matrix("M", M)
         else:
-            self.M = np.array(M, dtype=float)
+            self.M = np.array(validation.numbers("M", M))
             validation.refuse_nonfinite("M", self.M)
         self.q = validation.vector("q", q, self.size)
 
@@ -96,7 +96,7 @@ class LCP:
 
     def unknowns(self, z: npt.ArrayLike) -> Array:
         """Read z as an array (n,)."""
-        values = np.ascontiguousarray(z, dtype=float).ravel()
+        values = np.ascontiguousarray(validation.numbers("z", z)).ravel()
         if values.shape != (self.size,):
             raise ProblemError(f"z has {values.size} values, expected {self.size}, one per unknown")
         return values

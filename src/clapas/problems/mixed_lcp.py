@@ -18,6 +18,7 @@ from clapas.problems.lcp import LCP
 from clapas.typing import Array, Mask, MatrixLike
 
 SINGULAR = 1e-13  # reciprocal condition number of the equations
+ROUNDING = 4.0 * float(np.finfo(float).eps)  # per unknown eliminated, of the numbers that are subtracted
 
 
 class MixedLCP:
@@ -70,14 +71,17 @@ class MixedLCP:
     def reduced(self) -> LCP:
         """The LCP left when the equations are solved for their unknowns.
 
+        What the subtraction leaves of numbers that cancel is rounding, and becomes zero: an unknown of 1e16
+        would solve a condition whose true coefficient is zero.
+
         Raises
         ------
         ProblemError
             The equations do not determine the free unknowns; :meth:`split` still applies.
         """
         inside = ~self.is_equation
-        M = self.M[np.ix_(inside, inside)] - self._coupling @ self._elimination
-        return LCP(M, self.q[inside] - self._coupling @ self._offset)
+        M = _difference(self.M[np.ix_(inside, inside)], self._coupling, self._elimination)
+        return LCP(M, _difference(self.q[inside], self._coupling, self._offset))
 
     def expand(self, z: npt.ArrayLike) -> Array:
         """All unknowns (n,), from those of the reduced LCP."""
@@ -130,6 +134,14 @@ class MixedLCP:
 
     def _solve(self, right: Array) -> Array:
         return np.asarray(linalg.lu_solve(self._equations, right)) if right.size else right
+
+
+def _difference(whole: Array, coupling: Array, eliminated: Array) -> Array:
+    """``whole − coupling @ eliminated``, zero where nothing but rounding is left."""
+    left = whole - coupling @ eliminated
+    terms = np.abs(whole) + np.abs(coupling) @ np.abs(eliminated)
+    left[np.abs(left) <= ROUNDING * len(eliminated) * terms] = 0.0
+    return np.asarray(left)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,13 +31,22 @@ def form(**arguments: Any) -> Literal["global", "reduced"]:
 
 
 def numbers(name: str, value: Any) -> Array:
-    """Read an array of numbers, copied only if necessary; text and ragged rows are errors."""
+    """Read an array of real numbers, copied only if necessary; text and ragged rows are errors."""
     try:
-        return np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        array = array if array.dtype.kind == "c" else np.asarray(array, dtype=float)
     except (TypeError, ValueError):
         raise ProblemError(
             f"{name} must be made of numbers, in rows of the same length; got {str(value)[:80]!r}"
         ) from None
+    refuse_complex(name, array.dtype)
+    return array
+
+
+def refuse_complex(name: str, dtype: np.dtype[Any]) -> None:
+    """Raise if the numbers are complex: NumPy would drop the imaginary part with no more than a warning."""
+    if dtype.kind == "c":
+        raise ProblemError(f"{name} must be real, got complex numbers: give their real part if that is meant")
 
 
 def shape_of(name: str, value: Any) -> tuple[int, ...]:
@@ -51,6 +60,7 @@ def matrix(name: str, value: MatrixLike, columns: int | None = None) -> sparse.c
         value = numbers(name, value)
         if value.ndim != 2:
             raise ProblemError(f"{name} must be a matrix, got an array of shape {value.shape}")
+    refuse_complex(name, np.dtype(getattr(value, "dtype", float)))
     result = sparse.csr_array(value, dtype=float)
     result.sum_duplicates()
     if columns is not None and result.shape[1] != columns:
@@ -85,6 +95,8 @@ def dimension(
         d = rows // mu.size
     elif mu_rank == 1:
         d = widths[-1]  # no contact: d does not matter
+    elif len(fitting := [width for width in widths if rows % width == 0]) == 1:
+        d = fitting[0]
     else:
         low, high = widths
         raise ProblemError(f"cannot tell 2-D from 3-D: give d={low} or d={high}, or vectors of shape (n, d)")

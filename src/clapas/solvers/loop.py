@@ -19,7 +19,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.linalg.norms import norm
 from clapas.problems import magnitudes, validation
 from clapas.problems.contact import MANY, SMALLEST, ContactProblem
+from clapas.solvers.kinds import require_kinds
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array
@@ -70,9 +70,7 @@ class IterativeSolver:
     measures_each_iteration: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name in ("tol", "max_iterations", "time_limit"):
-            if isinstance(value := getattr(self, name), bool) or not isinstance(value, Real):
-                raise SettingsError(f"{name} must be a number, got {value!r}")
+        require_kinds(self)
         if not self.tol > 0:
             raise SettingsError(f"tol must be positive, got {self.tol}")
         if self.max_iterations < 0:
@@ -501,7 +499,8 @@ def solve(
         Raise :class:`NotSolved`, which carries the solution, unless the residual reached the
         tolerance. With False the solution is returned whatever its status.
     progress : callable, optional
-        Called at each measurement with ``(iterations, residual, seconds)``; return True to stop.
+        Called at each measurement with one :class:`Progress`, the named tuple ``(iterations, residual,
+        seconds)``; return True to stop.
 
     Examples
     --------
@@ -516,6 +515,11 @@ def solve(
         from clapas.solvers.auto import Auto  # imports all other solvers
 
         solver = Auto()
+    if not isinstance(problem, ContactProblem):
+        raise ProblemError(
+            f"expected a ContactProblem, got {repr(problem)[:80]}: clapas.read_problem(file) reads one from "
+            "a file, clapas.solvers.lcp.solve_lcp solves an LCP"
+        )
     if isinstance(solver, type) or not hasattr(solver, "cones"):
         word = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
         raise SettingsError(f"expected a method for contact problems such as NSGS(tol=1e-8), got {word}")

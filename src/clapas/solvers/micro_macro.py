@@ -97,8 +97,8 @@ class MicroMacro(IterativeSolver):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("k", "direction"):
-            if not getattr(self, name) > 0:
-                raise SettingsError(f"{name} must be positive, got {getattr(self, name)}")
+            if not 0 < getattr(self, name) < math.inf:
+                raise SettingsError(f"{name} must be positive and finite, got {getattr(self, name)}")
         if self.bodies < 1:
             raise SettingsError(f"bodies must be at least 1, got {self.bodies}")
         MicroMacroLATIN(

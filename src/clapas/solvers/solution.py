@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clapas.solvers.loop import Solver
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class History:
     """Residual against iterations and seconds, one row per measurement."""
 
@@ -32,7 +32,7 @@ class History:
         return f"History({len(self)} measurements)"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Solution:
     """Impulses and velocities, with their residual and status.
 

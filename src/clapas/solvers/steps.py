@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from clapas.errors import SettingsError
+from clapas.solvers.kinds import require_kinds
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
 
@@ -65,6 +66,7 @@ class FixedStep:
     relative: bool = True
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if not self.rho > 0:
             raise SettingsError(f"rho must be positive, got {self.rho}")
 
@@ -108,6 +110,7 @@ class AdaptiveStep:
     lengthen: float = 1.5
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if not 0 < self.lower < self.upper < 1:
             raise SettingsError(f"need 0 < lower < upper < 1, got lower {self.lower}, upper {self.upper}")
         if not 0 < self.shorten < 1 < self.lengthen:

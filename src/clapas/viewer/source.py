@@ -142,6 +142,7 @@ class Shown:
             "high": (high - self.origin).tolist(),
             "reach": reach,
             "names": list(model.names),
+            "carriers": recording.n_carriers,
             "materials": self._material_names(),
             "period": list(model.period),
             "drawables": [shape.kind for shape in shapes],

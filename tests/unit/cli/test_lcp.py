@@ -10,6 +10,7 @@ import pytest
 
 from clapas.io.lcp import read_lcp, write_lcp
 from clapas.problems.lcp import LCP
+from clapas.problems.mixed_lcp import MixedLCP
 from clapas.solvers.lcp import registry
 
 from .conftest import Run
@@ -85,6 +86,32 @@ def test_a_mixed_problem(run: Run, tmp_path: Path, solver: str) -> None:
 def test_a_mixed_problem_whose_equations_determine_nothing(run: Run, tmp_path: Path) -> None:
     np.savez(tmp_path / "free.npz", M=[[0.0, 1.0], [-1.0, 1.0]], q=[-1.0, 0.0], is_equation=[True, False])
     np.testing.assert_allclose(run("lcp", tmp_path / "free.npz", "--json").document["z"], [1.0, 1.0])
+
+
+def test_a_mixed_problem_is_measured_itself(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An elimination gone wrong leaves an LCP that can be solved; the command says that its file is not."""
+    file = tmp_path / "mixed.npz"
+    np.savez(file, M=[[1.0, 1.0], [-1.0, 1.0]], q=[-2.0, 0.0], is_equation=[True, False])
+    monkeypatch.setattr(MixedLCP, "expand", lambda problem, z: np.array([5.0, *z]))
+    outcome = run("lcp", file)
+    assert outcome.code == 1
+    assert "the LCP that stands for MixedLCP(2 unknowns, 1 of them with equations) is solved" in outcome.out
+    document = run("lcp", file, "--json").document
+    assert not document["solved"]
+    assert document["whole_residual"] > 1.0
+
+
+def test_a_mixed_problem_of_smaller_scale_than_its_lcp_is_refined(run: Run, tmp_path: Path) -> None:
+    """Eliminating z₀ = −1e6 makes of q = 1 one of 1e6: to 1e-6 of that is not to 1e-6 of |q|."""
+    file = tmp_path / "mixed.npz"
+    M = [[1e-6, 0.0, 0.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
+    np.savez(file, M=M, q=[1.0, 0.0, 0.0], is_equation=[True, False, False])
+    document = run("lcp", file, "--solver", "gauss-seidel", "--tol", "1e-6", "--json").document
+    assert document["solved"]
+    assert document["whole_residual"] <= 1e-6
+    np.testing.assert_allclose(document["z"], [-1e6, 1e6 / 3, 1e6 / 3])
 
 
 @pytest.mark.parametrize(("kind", "z"), [("primal", [-1.0, -0.5]), ("dual", [-2.0, 0.0])])

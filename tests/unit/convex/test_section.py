@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clapas.convex import CoulombCone, Ellipses, Polygons, PolyhedralCone, SectionCone
+from clapas.convex import CoulombCone, Ellipses, Polygons, PolyhedralCone, Section, SectionCone
 from clapas.errors import ProblemError
 from clapas.problems import ContactProblem, existence, reduce
 from clapas.solvers import (
@@ -239,3 +239,16 @@ def test_limits_of_ellipses() -> None:
 def test_ellipses_that_are_none_are_refused(axes: np.ndarray, angle: np.ndarray | None, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         Ellipses(axes, angle)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [Polygons(np.tile([[1.0, -1], [1, 1], [-1, 1], [-1, -1]], (4, 1, 1))), Ellipses.same([2.0, 1.0], 4)],
+    ids=["square", "ellipse"],
+)
+def test_without_friction_a_cone_of_any_section_is_the_same_ray(section: Section) -> None:
+    """Derivatives too, where the tangential part vanishes and where all does."""
+    mu, x = np.zeros(4), np.array([[1.0, 0.5, 0.2], [1.0, 0, 0], [0, 0, 0], [-1.0, 0.3, 0.1]])
+    cone, ray = SectionCone(mu, section, 3), CoulombCone(mu, 3)
+    np.testing.assert_array_equal(cone.project(x), ray.project(x))
+    np.testing.assert_array_equal(cone.jacobian(x), ray.jacobian(x))

@@ -146,6 +146,10 @@ def build_global(**changes: object) -> ContactProblem:
         (lambda: build(mu=[-0.1]), "contact 0: mu must be at least 0, got -0.1"),
         (lambda: build(mu="rough"), "mu must be made of numbers, in rows of the same length; got 'rough'"),
         (lambda: build(W=[[1, 0], [0]]), r"W must be made of numbers, in rows of the same length"),
+        (lambda: build(W=np.eye(3) * (1 + 1j)), "W must be real, got complex numbers"),
+        (lambda: build(W=sparse.eye_array(3, dtype=complex)), "W must be real, got complex numbers"),
+        (lambda: build(q=np.zeros((1, 3), dtype=complex)), "q must be real, got complex numbers"),
+        (lambda: build().residual([[1j, 0, 0]]), "r must be real, got complex numbers"),
         (lambda: build(mu=[np.nan]), "mu must be finite"),
         (lambda: build(mu=[0.1, 0.2]), r"mu has shape \(2,\), expected \(1,\)"),
         (lambda: build(W=np.diag([1.0, -1.0, 1.0])), "its diagonal entry 1 is -1"),
@@ -166,6 +170,12 @@ def build_global(**changes: object) -> ContactProblem:
 def test_slips_are_named(make: object, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("rows", "d"), [(2, 2), (3, 3), (4, 2), (9, 3)])
+def test_rows_that_make_contacts_of_one_kind_tell_the_dimension(rows: int, d: int) -> None:
+    problem = ContactProblem(W=np.eye(rows), q=-np.ones(rows), mu=0.5)
+    assert (problem.d, problem.n_contacts) == (d, rows // d)
 
 
 def test_asymmetric_delassus_warns_and_symmetrises_on_request() -> None:

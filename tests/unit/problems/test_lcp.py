@@ -81,6 +81,8 @@ def test_energy_distance_ignores_the_kernel() -> None:
         ([[1.0, 2.0]], [1.0], "square"),
         ([[1.0]], [1.0, 2.0], r"q has shape \(2,\), expected \(1,\)"),
         ([[np.nan]], [1.0], "M must be finite"),
+        ([[1j]], [1.0], "M must be real, got complex numbers"),
+        ([["a"]], [1.0], "M must be made of numbers"),
         ([[1.0]], [np.inf], "q must be finite"),
     ],
 )

@@ -12,6 +12,20 @@ from clapas.errors import ProblemError
 from clapas.problems.mixed_lcp import MixedLCP
 from clapas.problems.relay import Kind, Relay
 from clapas.solvers.lcp import Lemke, registry, solve_lcp
+from clapas.status import Status
+
+OF_RANK_3 = np.array(
+    [
+        [3.0, -3.0, 0.0, 0.0, 1.0, -1.0],
+        [-3.0, 3.0, 0.0, 0.0, -1.0, 1.0],
+        [0.0, 0.0, 2.0, -1.0, 1.0, 1.0],
+        [0.0, 0.0, -1.0, 2.0, 0.0, -1.0],
+        [1.0, -1.0, 1.0, 0.0, 1.0, 0.0],
+        [-1.0, 1.0, 1.0, -1.0, 0.0, 1.0],
+    ]
+)
+PUSHED = [0.32531306509186125, 1.3178546403047942, -0.3090828745115687, -0.2576447654414606, -0.05, 1.4469]
+EVERY_OTHER = [False, True, False, True, False, True]
 
 
 def positive(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -117,3 +131,13 @@ def test_bounds_that_do_not_fit() -> None:
         Relay(np.eye(1), [0.0], 0.0, 1.0, "both")  # type: ignore[arg-type]
     with pytest.raises(ProblemError, match="upper must be finite"):
         Relay(np.eye(1), [0.0], 0.0, np.inf)
+
+
+def test_rounding_of_an_elimination_is_no_coefficient() -> None:
+    """M of rank 3 and three equations: the conditions that are left have M = 0 exactly, and q < 0.
+
+    Where the elimination leaves 1e-16 instead, 1e16 passes for an answer.
+    """
+    problem = MixedLCP(OF_RANK_3, PUSHED, EVERY_OTHER)
+    np.testing.assert_array_equal(problem.reduced().M, np.zeros((3, 3)))
+    assert solve_lcp(problem.reduced(), check=False).status is Status.NO_SOLUTION

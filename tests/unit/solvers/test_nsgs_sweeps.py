@@ -48,9 +48,11 @@ def test_threads_leave_the_bits_alone() -> None:
     assert np.array_equal(one.r, two.r)
 
 
-@pytest.mark.parametrize("depth", [-1, 21, 1.5])
-def test_bad_settings(depth: int) -> None:
-    with pytest.raises(SettingsError, match="acceleration must be a whole number from 0 to 20"):
+@pytest.mark.parametrize(
+    ("depth", "kind"), [(-1, "a whole number from 0 to 20"), (21, "a whole number"), (1.5, "an integer")]
+)
+def test_bad_settings(depth: int, kind: str) -> None:
+    with pytest.raises(SettingsError, match=f"acceleration must be {kind}"):
         NSGS(acceleration=depth)
 
 

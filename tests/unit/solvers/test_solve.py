@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clapas.errors import NotSolved, ProblemError, SettingsError
-from clapas.problems import ContactProblem, gallery
+from clapas.problems import LCP, ContactProblem, gallery
 from clapas.solvers import NSGS, AlartCurnier, DeSaxce, Given, Progress, solve
 from clapas.solvers.loop import UNMEASURED, Halt, Iteration, IterativeSolver
 from clapas.status import Status
@@ -238,3 +238,18 @@ def test_what_is_no_method_is_refused_in_words(part: Any) -> None:
     problem = ContactProblem(W=np.eye(2), q=[[-1.0, 0.5]], mu=0.5)
     with pytest.raises(SettingsError, match="expected a method for contact problems such as"):
         solve(problem, part)
+
+
+@pytest.mark.parametrize("given", ["arch.hdf5", None, LCP([[1.0]], [-1.0])])
+def test_what_is_no_contact_problem_is_refused_in_words(given: Any) -> None:
+    with pytest.raises(ProblemError, match=r"expected a ContactProblem, got .*read_problem.*solve_lcp"):
+        solve(given)
+
+
+def test_solutions_are_compared_as_things_not_by_their_arrays() -> None:
+    """Two answers may differ in nothing but their time: sets and dictionaries hold them apart."""
+    problem = gallery.get("two-blocks").problem
+    one, two = solve(problem), solve(problem)
+    assert one != two
+    assert one.history != two.history
+    assert len({one, two}) == 2

@@ -19,6 +19,7 @@ from clapas.solvers.convex.base import (
     ConvexSolver,
     admissible_solution,
 )
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 # Walls and stacks are hyperstatic: the default regularisation (1e-8, and
@@ -66,6 +67,7 @@ class Clarabel:
     polish: ConvexSolver | None = field(default_factory=lambda: AcceleratedGradient(max_iterations=300))
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.form not in get_args(Form):
             raise SettingsError(
                 f"form must be 'impulses', 'velocities', 'norm' or 'linear', got '{self.form}'"

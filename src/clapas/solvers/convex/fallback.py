@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.base import ConvexMethod, ConvexProblem, ConvexSolution, ConvexSolver
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 TRUST = 2  # consecutive failures after which the first method is skipped
@@ -38,6 +39,7 @@ class Fallback:
     largest: int = 3000
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.largest < 0:
             raise SettingsError(f"largest must be at least 0, got {self.largest}")
 

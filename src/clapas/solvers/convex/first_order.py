@@ -11,6 +11,7 @@ from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.convex.base import ConvexProblem, ConvexSolution
 from clapas.solvers.convex.projections import Projection, projection
+from clapas.solvers.kinds import require_kinds
 from clapas.solvers.products import ScaledDelassus
 from clapas.typing import Array
 
@@ -30,6 +31,7 @@ class GradientSettings:
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.max_iterations < 1:
             raise SettingsError(f"max_iterations must be at least 1, got {self.max_iterations}")
 

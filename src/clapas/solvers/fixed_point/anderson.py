@@ -11,6 +11,7 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.fixed_point.base import Evaluation, Search
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 # Relative singular value below which differences of gaps are dropped. Large, because the map is known only
@@ -44,6 +45,7 @@ class Anderson:
     depth: int = 5
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.depth < 1:
             raise SettingsError(f"depth must be at least 1, got {self.depth}")
 

@@ -10,6 +10,7 @@ import numpy as np
 from clapas.errors import SettingsError
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.fixed_point.base import Evaluation, Search
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 
@@ -37,6 +38,7 @@ class Broyden:
     memory: int = 100
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.memory < 1:
             raise SettingsError(f"memory must be at least 1, got {self.memory}")
 

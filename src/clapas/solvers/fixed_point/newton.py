@@ -15,6 +15,7 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.conversions import reduce
 from clapas.solvers.fixed_point.base import Evaluation, Search
 from clapas.solvers.fixed_point.newton_thresholds import threshold_step
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 LARGEST_FULL = 1000  # unknowns up to which W is assembled; above, products only
@@ -51,6 +52,7 @@ class Newton:
     halvings: int = 12
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.halvings < 1:
             raise SettingsError(f"halvings must be at least 1, got {self.halvings}")
 

@@ -20,6 +20,7 @@ from clapas.solvers.convex.base import (
     require_conic,
 )
 from clapas.solvers.interior_point.path import Path
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 NEAR = 0.1  # residual of a guess below which the path starts near it ...
@@ -59,6 +60,7 @@ class ConvexInteriorPoint:
     polish: ConvexSolver | None = field(default_factory=lambda: AcceleratedGradient(max_iterations=300))
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.max_iterations < 1:
             raise SettingsError(f"max_iterations must be at least 1, got {self.max_iterations}")
 

@@ -56,8 +56,9 @@ class LemkeHowson(LCPMethod):
         self.basis = Basis(self.scaled.problem, np.zeros(problem.size), refactorise)
         response = self._enter(MISSING, np.flatnonzero(~first))
         self.entering: int | None = self._enter(response, np.flatnonzero(first)) + self.basis.n
+        self.was_measured = False  # the end of the path
         if self.entering == MISSING + self.basis.n:
-            self.entering = None
+            self.entering = None  # two pure strategies that answer each other: the start is the end
 
     def unknowns(self) -> Array:
         """The z of the basis; a solution once the missing pair is complementary."""
@@ -66,9 +67,10 @@ class LemkeHowson(LCPMethod):
     def advance(self, count: int) -> int:
         """Do ``count`` pivots."""
         for done in range(1, count + 1):
-            if self.entering is None:
+            if self.entering is None and self.was_measured:
                 raise Halt(Status.NUMERICAL_ERROR)  # the path has ended without reaching the tolerance
-            if self._pivot(self.entering):
+            if self.entering is None or self._pivot(self.entering):
+                self.was_measured = True
                 return done
         return count
 

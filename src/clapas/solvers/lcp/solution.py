@@ -44,7 +44,7 @@ class Ray:
         return Infeasibility(self.dz.clip(min=0.0)).established(problem)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LCPSolution:
     """Unknowns and slacks, with their residual and status.
 

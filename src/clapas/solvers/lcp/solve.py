@@ -48,7 +48,8 @@ def solve_lcp(
         Raise :class:`NotSolved`, which carries the solution, unless the residual reached the tolerance. With
         False the solution is returned whatever its status.
     progress : callable, optional
-        Called at each measurement with ``(iterations, residual, seconds)``; return True to stop.
+        Called at each measurement with one :class:`~clapas.solvers.loop.Progress`, the named tuple
+        ``(iterations, residual, seconds)``; return True to stop.
 
     Examples
     --------
@@ -61,6 +62,11 @@ def solve_lcp(
     >>> solution.status.name, solution.infeasibility.proves(solution.problem)
     ('NO_SOLUTION', True)
     """
+    if not isinstance(problem, LCP):
+        raise ProblemError(
+            f"expected an LCP, got {repr(problem)[:80]}: the method as_lcp() of mixed problems and relays "
+            "gives one, clapas.solve solves contact problems"
+        )
     start = np.zeros(problem.size) if guess is None else problem.unknowns(guess).copy()
     if not np.isfinite(start).all():
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from clapas.errors import SettingsError
+from clapas.solvers.kinds import require_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,7 @@ class AlartCurnier:
     tol: float = 1e-15
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.max_iterations < 1:
             raise SettingsError(f"AlartCurnier: max_iterations must be at least 1, got {self.max_iterations}")
         if not 0 < self.tol < 1:
@@ -71,6 +73,7 @@ class DeSaxce:
     tol: float = 1e-15
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.projections < 1:
             raise SettingsError(f"DeSaxce: projections must be at least 1, got {self.projections}")
         if not 0 < self.tol < 1:

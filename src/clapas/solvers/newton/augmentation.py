@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.errors import SettingsError
+from clapas.solvers.kinds import require_kinds
 from clapas.typing import Array
 
 # A tangential response below this fraction of the normal one does not bound ρ: the contact cannot slide by
@@ -147,6 +148,7 @@ class Elastoplastic:
     yield_force: float
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         for name in ("stiffness", "hardening", "yield_force"):
             value = getattr(self, name)
             if not 0 < value < np.inf:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from clapas.errors import SettingsError
+from clapas.solvers.kinds import require_kinds
 
 Merit: TypeAlias = Callable[[float], float]
 
@@ -55,6 +56,7 @@ class Armijo:
     max_trials: int = 20
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         _require_share("Armijo", "slope", self.slope)
         _require_trials("Armijo", self.max_trials)
 
@@ -88,6 +90,7 @@ class Nonmonotone:
     max_trials: int = 20
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.memory < 1:
             raise SettingsError(f"Nonmonotone: memory must be at least 1, got {self.memory}")
         _require_share("Nonmonotone", "slope", self.slope)
@@ -123,6 +126,7 @@ class GoldsteinPrice:
     max_trials: int = 25
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if not 0 < self.low < self.high < 1:
             raise SettingsError(
                 f"GoldsteinPrice: expected 0 < low < high < 1, got low = {self.low}, high = {self.high}"

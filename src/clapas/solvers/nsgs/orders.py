@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from clapas.errors import SettingsError
+from clapas.solvers.kinds import require_kinds
 
 # From this number of contacts on, blocked sweeps (a fifth of the time each) pay for arranging the data.
 SEVERAL = 64
@@ -55,6 +56,7 @@ class Coloured:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.threads is not None and self.threads < 1:
             raise SettingsError(f"Coloured: threads must be at least 1, got {self.threads}")
 

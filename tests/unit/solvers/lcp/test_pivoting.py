@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clapas.io.lcp import read_lcp
 from clapas.problems.lcp import LCP
 from clapas.solvers.lcp import (
+    Auto,
     BlockPivoting,
     FischerBurmeisterNewton,
     Lemke,
@@ -118,6 +119,16 @@ def test_games_start_with_a_pair_missing() -> None:
     solution = solve_lcp(game, Lemke())
     np.testing.assert_allclose(solution.z, np.full(4, 0.25))
     assert solve_lcp(game, LemkeTableau(), check=False).status is Status.STALLED
+
+
+def test_a_game_whose_start_is_an_equilibrium_is_solved_there() -> None:
+    """Cottle, Pang, Stone 2009, example 4.4.23: the first pure strategies answer each other."""
+    A = np.array([[10.0, 30.0], [20.0, 15.0]])
+    problem = LCP(np.block([[np.zeros((2, 2)), A], [A, np.zeros((2, 2))]]), -np.ones(4))
+    for solver in (Auto(), Lemke()):
+        solution = solve_lcp(problem, solver)
+        np.testing.assert_allclose(solution.z, [0.1, 0.0, 0.1, 0.0], atol=1e-15)
+        assert solution.notes == ()
 
 
 @settings(max_examples=40)

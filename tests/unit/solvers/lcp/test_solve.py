@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.sparse import csr_array
 
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems.lcp import LCP
+from clapas.problems.mixed_lcp import MixedLCP
 from clapas.solvers.lcp import (
     GaussSeidel,
     LCPEnumeration,
@@ -165,3 +167,14 @@ def test_a_method_that_failed_is_not_recommended() -> None:
     problem = LCP([[-1.0, 2.0], [3.0, -1.0]], [-1.0, -1.0])
     assert "MixedInteger()" in advise(problem)
     assert "MixedInteger()" not in advise(problem, tried="MixedInteger")
+
+
+def test_what_is_no_lcp_is_refused_in_words() -> None:
+    mixed: Any = MixedLCP([[1.0]], [-1.0], [True])
+    with pytest.raises(ProblemError, match=r"expected an LCP, got MixedLCP.*as_lcp\(\)"):
+        solve_lcp(mixed)
+
+
+def test_solutions_are_compared_as_things_not_by_their_arrays() -> None:
+    problem = LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    assert len({solve_lcp(problem), solve_lcp(problem)}) == 2
