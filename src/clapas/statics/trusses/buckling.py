@@ -1,0 +1,110 @@
+"""Motions along which a balanced structure buckles.
+
+Where the tangent K has a negative eigenvalue, forces balance, but the least push lets the structure move
+away: a straight column under more than its critical load, a bar that stands on its tip. Newton's method stays
+there, for the forces that would push it out are exactly zero in a symmetric shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from clapas.errors import ProblemError
+from clapas.linalg.factor import Factor, factorise
+from clapas.typing import Array, Indices
+
+ROUNDING = 1e-13  # of the energy, relative to the energy of the members
+NEUTRAL = 1e-12  # negative stiffness that counts as none, relative to the largest of a member
+ITERATIONS = 200
+SETTLED = 1e-2  # relative change of the stiffness of the motion at which it is good enough
+
+
+def definite_factor(
+    K: sparse.csc_array, shift: float, least: float, order: Indices | None
+) -> tuple[Factor, float]:
+    """Factors of K + s I with the first s that makes it definite: ``shift``, then ``least``, times 10, …"""
+    while True:
+        try:
+            shifted = K if shift == 0.0 else K + shift * sparse.eye_array(K.shape[0])
+            return factorise(sparse.csr_array(shifted), order), shift
+        except ProblemError:
+            shift = max(10.0 * shift, least)
+
+
+def buckling_motion(K: sparse.csc_array, top: float, order: Indices | None, rigid: Array) -> Array | None:
+    """A motion of negative stiffness, a unit vector; None where there is none but the rigid ones.
+
+    Inverse iteration with K + s I, definite: the motion with the most negative stiffness grows most.
+
+    Parameters
+    ----------
+    K : sparse array (n_dof × n_dof)
+        Tangent stiffness (N/m).
+    top : float
+        Largest stiffness of a member (N/m).
+    order : array (n_dof,), optional
+        Fill-reducing order.
+    rigid : array (n_dof × k)
+        Orthonormal motions to leave out of consideration.
+
+    Examples
+    --------
+    >>> K = sparse.csc_array(np.diag([1.0, -0.5, 2.0]))
+    >>> abs(buckling_motion(K, 1.0, None, np.zeros((3, 0)))).round(1)
+    array([0., 1., 0.])
+    """
+    least = NEUTRAL * top
+    factor, shift = definite_factor(K, 0.0, least, order)
+    if shift <= least:
+        return None
+    motion, stiffness = np.random.default_rng(0).standard_normal(K.shape[0]), np.inf
+    for _ in range(ITERATIONS):
+        motion = factor.solve(motion)
+        motion -= rigid @ (rigid.T @ motion)
+        motion /= np.linalg.norm(motion)
+        before, stiffness = stiffness, float(motion @ (K @ motion))
+        if stiffness < -least and abs(stiffness - before) <= SETTLED * abs(stiffness):
+            break
+    return motion if stiffness < -least else None
+
+
+def pushed(
+    energy: Callable[[Array], float], U: Array, motion: Array, stiffness: float, scale: float, farthest: float
+) -> Array | None:
+    """Displacements from U as far along a motion, to the better side, as the energy falls, or None.
+
+    Parameters
+    ----------
+    energy : function
+        Potential energy (J) at displacements.
+    U : array (n_dof,)
+        Displacements in balance (m).
+    motion : array (n_dof,)
+        Unit vector.
+    stiffness : float
+        Along the motion, negative (N/m).
+    scale : float
+        Energy that rounding is relative to (J).
+    farthest : float
+        Length that steps do not exceed (m).
+    """
+    now = energy(U)
+    first = np.sqrt(200.0 * ROUNDING * scale / -stiffness)  # here the gain stands out of rounding
+    paths = [_fall(energy, U, side * first * motion, now, farthest) for side in (1.0, -1.0)]
+    least, ahead = min(paths, key=lambda path: path[0])
+    return ahead if least < now - ROUNDING * scale else None
+
+
+def _fall(
+    energy: Callable[[Array], float], U: Array, step: Array, now: float, farthest: float
+) -> tuple[float, Array]:
+    """Least energy in steps that double while it falls, and the displacements there."""
+    while float(np.linalg.norm(step)) <= farthest:
+        there = energy(U + step)
+        if not there < now:
+            break
+        now, U, step = there, U + step, 2.0 * step
+    return now, U
