@@ -24,14 +24,15 @@ from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.kinematics import rigid_motions
 from clapas.bodies.trusses.stability import Unstable
 from clapas.bodies.trusses.structure import Truss
+from clapas.linalg.saddles import ROUNDING, buckling_motion, definite_factor, pushed
 from clapas.statics.settings import check_loop
-from clapas.statics.trusses.buckling import ROUNDING, buckling_motion, definite_factor, pushed
 from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
 from clapas.typing import Array
 
 HALVINGS = 40
 FIRST_SHIFT = 1e-9  # relative to the largest stiffness
+NEUTRAL = 1e-12  # negative stiffness that counts as none, relative to the largest of a member
 UNBALANCED = 1e-9  # sum of the loads, relative to the sum of their sizes
 
 
@@ -240,7 +241,9 @@ class Descent:
         """Whether a motion releases energy from the present, balanced shape, more than rounding shows."""
         shape = self.shape
         K = shape.tangent(self.direction, self.length, self.t)
-        motion = buckling_motion(K, float(shape.stiffness.max()), shape.assembly.order, self._rigid())
+        motion = buckling_motion(
+            K, NEUTRAL * float(shape.stiffness.max()), shape.assembly.order, self._rigid()
+        )
         if motion is None:
             return False
         scale = max(shape.energy(self.t), abs(self._energy(self.U)))
@@ -274,11 +277,11 @@ class Descent:
     def _energy(self, U: Array) -> float:
         return self.shape.energy(self.shape.forces(U)[2]) - float(self.F @ U)
 
-    def _rigid(self) -> Array:
+    def _rigid(self) -> Array | None:
         """Orthonormal rigid motions of a structure without supports; none of one with supports."""
         truss = self.shape.truss
         if truss.is_blocked.any():
-            return np.zeros((truss.n_dof, 0))
+            return None
         return np.linalg.qr(rigid_motions(truss, truss.nodes + truss.displacements(self.U)))[0]
 
     def _move(self, U: Array) -> None:

@@ -1,4 +1,4 @@
-"""Motions along which a balanced structure buckles.
+"""The way down from a saddle of an energy: a structure in balance that buckles.
 
 Where the tangent K has a negative eigenvalue, forces balance, but the least push lets the structure move
 away: a straight column under more than its critical load, a bar that stands on its tip. Newton's method stays
@@ -16,8 +16,7 @@ from clapas.errors import ProblemError
 from clapas.linalg.factor import Factor, factorise
 from clapas.typing import Array, Indices
 
-ROUNDING = 1e-13  # of the energy, relative to the energy of the members
-NEUTRAL = 1e-12  # negative stiffness that counts as none, relative to the largest of a member
+ROUNDING = 1e-13  # of the energy, relative to its largest part
 ITERATIONS = 200
 SETTLED = 1e-2  # relative change of the stiffness of the motion at which it is good enough
 
@@ -34,7 +33,9 @@ def definite_factor(
             shift = max(10.0 * shift, least)
 
 
-def buckling_motion(K: sparse.csc_array, top: float, order: Indices | None, rigid: Array) -> Array | None:
+def buckling_motion(
+    K: sparse.csc_array, least: float, order: Indices | None = None, rigid: Array | None = None
+) -> Array | None:
     """A motion of negative stiffness, a unit vector; None where there is none but the rigid ones.
 
     Inverse iteration with K + s I, definite: the motion with the most negative stiffness grows most.
@@ -43,27 +44,27 @@ def buckling_motion(K: sparse.csc_array, top: float, order: Indices | None, rigi
     ----------
     K : sparse array (n_dof × n_dof)
         Tangent stiffness (N/m).
-    top : float
-        Largest stiffness of a member (N/m).
+    least : float
+        Negative stiffness that counts as none (N/m).
     order : array (n_dof,), optional
         Fill-reducing order.
-    rigid : array (n_dof × k)
+    rigid : array (n_dof × k), optional
         Orthonormal motions to leave out of consideration.
 
     Examples
     --------
     >>> K = sparse.csc_array(np.diag([1.0, -0.5, 2.0]))
-    >>> abs(buckling_motion(K, 1.0, None, np.zeros((3, 0)))).round(1)
+    >>> abs(buckling_motion(K, 1e-12)).round(1)
     array([0., 1., 0.])
     """
-    least = NEUTRAL * top
     factor, shift = definite_factor(K, 0.0, least, order)
     if shift <= least:
         return None
     motion, stiffness = np.random.default_rng(0).standard_normal(K.shape[0]), np.inf
     for _ in range(ITERATIONS):
         motion = factor.solve(motion)
-        motion -= rigid @ (rigid.T @ motion)
+        if rigid is not None:
+            motion -= rigid @ (rigid.T @ motion)
         motion /= np.linalg.norm(motion)
         before, stiffness = stiffness, float(motion @ (K @ motion))
         if stiffness < -least and abs(stiffness - before) <= SETTLED * abs(stiffness):
@@ -83,28 +84,29 @@ def pushed(
     U : array (n_dof,)
         Displacements in balance (m).
     motion : array (n_dof,)
-        Unit vector.
+        Direction.
     stiffness : float
-        Along the motion, negative (N/m).
+        Second derivative of the energy along the motion, negative.
     scale : float
         Energy that rounding is relative to (J).
     farthest : float
-        Length that steps do not exceed (m).
+        Multiple of the motion that a step does not exceed.
     """
     now = energy(U)
-    first = np.sqrt(200.0 * ROUNDING * scale / -stiffness)  # here the gain stands out of rounding
-    paths = [_fall(energy, U, side * first * motion, now, farthest) for side in (1.0, -1.0)]
+    first = (200.0 * ROUNDING * scale / -stiffness) ** 0.5  # here the gain stands out of rounding
+    paths = [_fall(energy, U, side * motion, first, now, farthest) for side in (1.0, -1.0)]
     least, ahead = min(paths, key=lambda path: path[0])
     return ahead if least < now - ROUNDING * scale else None
 
 
 def _fall(
-    energy: Callable[[Array], float], U: Array, step: Array, now: float, farthest: float
+    energy: Callable[[Array], float], U: Array, motion: Array, step: float, now: float, farthest: float
 ) -> tuple[float, Array]:
     """Least energy in steps that double while it falls, and the displacements there."""
-    while float(np.linalg.norm(step)) <= farthest:
-        there = energy(U + step)
+    while step <= farthest:
+        ahead = U + step * motion
+        there = energy(ahead)
         if not there < now:
             break
-        now, U, step = there, U + step, 2.0 * step
+        now, U, step = there, ahead, 2.0 * step
     return now, U
