@@ -18,19 +18,36 @@ from clapas.typing import Array, Indices
 
 ROUNDING = 1e-13  # of the energy, relative to its largest part
 ITERATIONS = 200
+RAISES = 40  # of the shift by a factor of ten
 SETTLED = 1e-2  # relative change of the stiffness of the motion at which it is good enough
 
 
 def definite_factor(
-    K: sparse.csc_array, shift: float, least: float, order: Indices | None
+    K: sparse.csc_array,
+    shift: float,
+    least: float,
+    order: Indices | None = None,
+    M: sparse.csc_array | None = None,
 ) -> tuple[Factor, float]:
-    """Factors of K + s I with the first s that makes it definite: ``shift``, then ``least``, times 10, …"""
-    while True:
+    """Factors of K + s M with the first s that makes it definite: ``shift``, then ``least``, times 10, …
+
+    M is the unit matrix by default. All eigenvalues of K x = λ M x are then above −s.
+
+    Examples
+    --------
+    >>> definite_factor(sparse.csc_array(np.diag([1.0, -0.5])), 0.0, 1e-3)[1]
+    1.0
+    """
+    unit = sparse.eye_array(K.shape[0]) if M is None else M
+    for raised in range(RAISES + 1):
         try:
-            shifted = K if shift == 0.0 else K + shift * sparse.eye_array(K.shape[0])
+            shifted = K if shift == 0.0 else K + shift * unit
             return factorise(sparse.csr_array(shifted), order), shift
         except ProblemError:
+            if raised == RAISES:
+                raise  # M is not definite where K is not
             shift = max(10.0 * shift, least)
+    raise AssertionError
 
 
 def buckling_motion(

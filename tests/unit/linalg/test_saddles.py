@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from clapas.linalg.saddles import buckling_motion, pushed
+from clapas.errors import ProblemError
+from clapas.linalg.saddles import buckling_motion, definite_factor, pushed
 from clapas.typing import Array
 
 
@@ -51,3 +52,15 @@ def test_a_double_well_is_left_to_near_its_lower_side() -> None:
 
 def test_an_energy_that_does_not_fall_is_not_left() -> None:
     assert pushed(lambda x: float(x[0] ** 4), np.zeros(1), np.ones(1), -1e-9, 1.0, 10.0) is None
+
+
+def test_the_shift_is_below_all_eigenvalues() -> None:
+    K, _ = rotated([-0.3, 0.5, 1.0, 2.0])
+    assert 0.3 < definite_factor(K, 0.0, 1e-6)[1] < 3.0
+    M = sparse.csc_array(np.diag([2.0, 1.0, 1.0, 1.0]))
+    assert definite_factor(sparse.csc_array(np.diag([-1.0, 1.0, 1.0, 1.0])), 1e-6, 1e-6, M=M)[1] > 0.5
+
+
+def test_what_no_shift_makes_definite_is_refused() -> None:
+    with pytest.raises(ProblemError):
+        definite_factor(sparse.csc_array((3, 3)), 0.0, 1.0, M=sparse.csc_array((3, 3)))
