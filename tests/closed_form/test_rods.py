@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigh, null_space
 from scipy.optimize import brentq
@@ -56,6 +57,31 @@ def test_a_cantilever_is_an_elastica_to_second_order_in_the_elements(load: float
     assert errors[-1] < 5e-4
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
     assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.1)
+
+
+@pytest.mark.parametrize("share", [0.99, 1.05, 1.5])
+def test_a_strut_bends_from_eulers_load_on(share: float) -> None:
+    """P L²/EI = K(k)², tip at 2E/K − 1 along the strut and 2k/K across it, in units of L (Euler 1744)."""
+    load = share * math.pi**2 / 4.0
+    rods = Rods([Rod(**STEEL, elements=30, tip_force=(-load * EI, 0, 0))])
+    tip = rods.tips(equilibrium(rods))[0]
+    if share < 1.0:
+        assert tip == pytest.approx([1.0, 0.0, 0.0], abs=1e-9)
+        return
+    k = brentq(lambda k: special.ellipk(k * k) ** 2 - load, 1e-6, 1.0 - 1e-9)
+    K, E = special.ellipk(k * k), special.ellipe(k * k)
+    assert tip[0] == pytest.approx(2.0 * E / K - 1.0, abs=2e-3)
+    assert math.hypot(tip[1], tip[2]) == pytest.approx(2.0 * k / K, abs=2e-3)
+
+
+def test_a_column_bends_under_its_weight_from_greenhills_length_on() -> None:
+    """L³ = 7.8373 EI/(ρ g A) (Greenhill 1881)."""
+    for share in (0.97, 1.03):
+        rod = Rod(**{**STEEL, "tangent": (0, 0, 1)}, elements=30)
+        gravity = share * 7.8373 * EI / rod.inertia[0]
+        rods = Rods([rod])
+        tip = rods.tips(equilibrium(rods, (0, 0, -gravity)))[0]
+        assert (tip[2] < 1.0 - 1e-3) == (share > 1.0)
 
 
 def test_a_wrench_along_its_axis_holds_a_helix() -> None:

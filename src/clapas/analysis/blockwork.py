@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 GRAVITY = 9.81
-SAME = 1e-7  # of the size of the structure: distance below which sides coincide
+SAME = 1e-6  # of the size of the structure: distance below which sides coincide (drawings keep 6 digits)
+PARALLEL = 1e-3  # rad: sides that turn more against each other are not compared
+EMPTY = 1e-14  # of the square of its size: area of an outline that counts as none
 
 
 class Joints(NamedTuple):
@@ -56,9 +58,9 @@ class Blockwork:
     Parameters
     ----------
     blocks : sequence of arrays (k, 2)
-        Corners of the blocks that may move, counterclockwise (m).
+        Corners of the blocks that may move, around each (m).
     supports : sequence of arrays (k, 2)
-        Corners of the supports.
+        Corners of the supports, likewise.
     density : float or array (blocks,)
         kg/m³.
     gravity : two floats
@@ -88,6 +90,20 @@ class Blockwork:
     body: Indices | None = None
     loads: Array | None = None
     mass_centre: Array | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.blocks) == 0:
+            raise SettingsError("blockwork needs at least one block that may move, got none")
+        for name in ("blocks", "supports"):
+            outlines = [_outline(f"{name}[{k}]", given) for k, given in enumerate(getattr(self, name))]
+            object.__setattr__(self, name, outlines)
+        density = np.asarray(self.density, dtype=float)
+        if density.shape not in ((), (len(self.blocks),)) or not (density > 0.0).all():
+            raise SettingsError(
+                f"density must be one positive number, or one for each of {len(self.blocks)} blocks (kg/m³), "
+                f"got {self.density}"
+            )
+        self._check_loads("loads", self.loads)
 
     @staticmethod
     def of_scene(scene: Scene, density: float | None = None) -> Blockwork:
@@ -167,13 +183,18 @@ class Blockwork:
         along = along / length[:, None]
         normal = np.column_stack((along[:, 1], -along[:, 0]))
         tiny = SAME * float(np.ptp(np.concatenate(self.blocks), axis=0).max())
-        # Sides i and j coincide if they run in opposite directions along the same line; i < j in blocks.
-        opposite = along @ along.T < -1.0 + SAME**2
-        height = np.sum(normal[:, None] * (start[None] - start[:, None]), axis=2)
-        i, j = np.nonzero(opposite & (np.abs(height) < tiny) & (owner[:, None] < owner[None]))
-        low = np.maximum(0.0, np.sum(along[i] * (end[j] - start[i]), axis=1))
-        high = np.minimum(length[i], np.sum(along[i] * (start[j] - start[i]), axis=1))
-        keep = high - low > tiny
+        # Sides i and j coincide if they run in opposite directions, and along the same line where they meet;
+        # i < j in blocks.
+        opposite = along @ along.T < -np.cos(PARALLEL)
+        i, j = np.nonzero(opposite & (owner[:, None] < owner[None]))
+        last, first = end[j] - start[i], start[j] - start[i]
+        low = np.maximum(0.0, np.sum(along[i] * last, axis=1))
+        high = np.minimum(length[i], np.sum(along[i] * first, axis=1))
+        height = np.sum(normal[i] * first, axis=1)
+        slope = np.sum(normal[i] * along[j], axis=1) / np.sum(along[i] * along[j], axis=1)
+        place = np.sum(along[i] * first, axis=1)
+        apart = np.maximum(*(np.abs(height + slope * (at - place)) for at in (low, high)))
+        keep = (high - low > tiny) & (apart < tiny)
         i, j, low, high = i[keep], j[keep], low[keep], high[keep]
         ends = np.stack((start[i] + low[:, None] * along[i], start[i] + high[:, None] * along[i]), axis=1)
         return Joints(
@@ -185,6 +206,9 @@ class Blockwork:
 
     def equilibria(self, mu: float, live: Array | None = None) -> Equilibria:
         """Set of equilibrium forces under the weight and loads ``live`` (bodies, 3) (N, N·m)."""
+        if not mu >= 0.0:
+            raise SettingsError(f"mu must be at least 0, got {mu}")
+        self._check_loads("live", live)
         a, b, point, normal = self.joints
         arms = point - self.centres[a], point - self.centres[b]
         H = contact_jacobian(contact_frames(normal), (a, b), arms, self.n_bodies)
@@ -195,6 +219,14 @@ class Blockwork:
                 f -= loads
         return Equilibria(H, f.ravel(), np.full(len(a), mu))
 
+    def _check_loads(self, name: str, loads: Array | None) -> None:
+        expected = (self.n_bodies, 3)
+        if loads is not None and (np.shape(loads) != expected or not np.isfinite(loads).all()):
+            raise SettingsError(
+                f"{name} must be finite numbers (forces in N and a torque in N·m for each body), of shape "
+                f"{expected}, got shape {np.shape(loads)}"
+            )
+
     def _sides(self) -> tuple[Indices, Array, Array]:
         """Body (−1 for supports), start and end of all sides."""
         outlines = [*self.blocks, *self.supports]
@@ -203,6 +235,21 @@ class Blockwork:
         start = np.concatenate(outlines)
         end = np.concatenate([np.roll(corners, -1, axis=0) for corners in outlines])
         return np.concatenate(owner), start, end
+
+
+def _outline(name: str, given: npt.ArrayLike) -> Array:
+    """Corners (k, 2) of a polygon, counterclockwise, each once (outlines may be closed)."""
+    corners = np.asarray(given, dtype=float)
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise SettingsError(f"{name} must be at least 3 corners (k, 2), got shape {corners.shape}")
+    if not np.isfinite(corners).all():
+        raise SettingsError(f"{name} must be finite, got {corners.tolist()}")
+    corners = corners[(corners != np.roll(corners, -1, axis=0)).any(axis=1)]
+    x, y = (corners - np.asarray(given)[0]).T
+    area = 0.5 * float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
+    if abs(area) <= EMPTY * float((x**2 + y**2).max(initial=0.0)):
+        raise SettingsError(f"{name} has no area: its corners are {np.asarray(given).tolist()}")
+    return np.asarray(corners if area > 0.0 else corners[::-1])
 
 
 def _polygons(model: Model) -> list[Array]:

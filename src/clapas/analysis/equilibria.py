@@ -142,6 +142,11 @@ class Equilibria:
 
     def range(self, contact: int, component: int = 0) -> tuple[float, float]:
         """Smallest and largest value of one component of one force; ±inf where it is unbounded."""
+        if not (0 <= contact < self.n_contacts and 0 <= component < self.size):
+            raise SettingsError(
+                f"there is no component {component} of contact {contact}: there are {self.n_contacts} "
+                f"contacts of {self.size} components, both counted from 0"
+            )
         goal = np.zeros((self.n_contacts, self.size))
         goal[contact, component] = 1.0
         if self.one() is None:

@@ -71,6 +71,8 @@ def masonry(
 
     if settle is None and (direction is not None or until is not None or out is not None):
         raise SettingsError("--direction, --until and --out belong to a settlement: add --settle NAME")
+    if not 0.0 <= time < math.inf:
+        raise SettingsError(f"--time must be seconds, 0 for limit analysis only, got {time}")
     structure = Masonry(_scene(scene, context.args))
     with telling_of_compilation(), output.as_notes():
         document = describe(structure, time, load or [])

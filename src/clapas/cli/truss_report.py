@@ -38,7 +38,8 @@ def warnings(structure: Truss, stability: Any, states: list[Equilibrium]) -> lis
         if share > LARGE:
             lines.append(
                 f"{state.case or 'without loads'}: a node moves by {share:.0%} of the size of the structure, "
-                "into another shape: look for a mechanism, a slack cable, or a load in the wrong unit"
+                "into another shape: look for a mechanism, a slack cable, a load beyond the critical one, or "
+                "one in the wrong unit"
             )
     return lines
 

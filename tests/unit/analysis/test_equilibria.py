@@ -342,6 +342,65 @@ def test_joints_are_where_sides_lie_on_sides() -> None:
     assert work.equilibria(0.5).one() is None  # the third hangs in the air
 
 
+def test_outlines_go_round_either_way_and_may_be_closed() -> None:
+    closed = np.vstack((SQUARE, SQUARE[:1]))
+    for block, support in ((SQUARE[::-1], SQUARE), (SQUARE, SQUARE[::-1]), (closed, closed)):
+        work = Blockwork([block], [support - [0, 1]], density=1.0)
+        assert work.equilibria(0.5).range(0) == pytest.approx((4.905, 4.905))
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.1, 2.0])
+def test_drawings_of_six_digits_have_their_joints(angle: float) -> None:
+    c, s = np.cos(angle), np.sin(angle)
+    turned = [
+        np.round(0.31 * shape @ [[c, s], [-s, c]], 6)
+        for shape in (SQUARE, moved(0.3, 1.0), moved(0.1, 2.0), SQUARE * [6, 1] - [3, 1])
+    ]
+    work = Blockwork(turned[:3], turned[3:], density=1.0, gravity=(9.81 * s, -9.81 * c))
+    assert len(work.joints.a) == 6
+    assert stands(work.equilibria(0.1))
+
+
+def test_sides_that_are_apart_or_turned_are_no_joint() -> None:
+    lifted = Blockwork([moved(0.0, 1e-4)], [SQUARE - [0, 1]])
+    leaning = Blockwork([SQUARE + np.array([[0, 0], [0, 2e-4], [0, 0], [0, 0]])], [SQUARE - [0, 1]])
+    assert len(lifted.joints.a) == len(leaning.joints.a) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"blocks": []}, "at least one block"),
+        ({"blocks": [SQUARE[:2]]}, r"blocks\[0\] must be at least 3 corners \(k, 2\), got shape \(2, 2\)"),
+        ({"supports": [SQUARE * np.nan]}, r"supports\[0\] must be finite"),
+        ({"blocks": [SQUARE * [1, 0]]}, r"blocks\[0\] has no area"),
+        ({"blocks": [SQUARE * 0]}, r"blocks\[0\] has no area"),
+        ({"density": -1.0}, "density must be one positive number, or one for each of 1 blocks"),
+        ({"density": [1.0, 2.0]}, "density must be one positive number"),
+        (
+            {"loads": np.zeros((1, 2))},
+            r"loads must be finite numbers .* of shape \(1, 3\), got shape \(1, 2\)",
+        ),
+    ],
+)
+def test_what_is_no_blockwork_is_refused(change: dict[str, object], message: str) -> None:
+    given: dict[str, object] = {"blocks": [SQUARE], "supports": [SQUARE - [0, 1]], **change}
+    with pytest.raises(SettingsError, match=message):
+        Blockwork(**given)  # type: ignore[arg-type]
+
+
+def test_questions_beyond_the_blockwork_are_refused() -> None:
+    work = Blockwork([SQUARE], [SQUARE - [0, 1]])
+    with pytest.raises(SettingsError, match=r"mu must be at least 0, got -0\.5"):
+        work.equilibria(-0.5)
+    with pytest.raises(SettingsError, match="live must be finite numbers"):
+        work.equilibria(0.5, np.zeros(3))
+    with pytest.raises(
+        SettingsError, match="no component 0 of contact 9: there are 2 contacts of 2 components"
+    ):
+        work.equilibria(0.5).range(9)
+
+
 def test_a_tower_leans_until_its_weight_leaves_its_foot() -> None:
     def tower(shift: float) -> Blockwork:
         return Blockwork([SQUARE, moved(shift, 1.0)], [SQUARE * [4, 1] - [2, 1]])

@@ -47,6 +47,38 @@ def test_a_block_tilts_until_it_turns_or_slides(d: int) -> None:
     assert slides.angle == pytest.approx(math.degrees(math.atan(0.3)), abs=1e-5)
 
 
+@pytest.mark.parametrize("turn", [0.2, 0.25 * math.pi, 1.3])
+def test_a_turned_tower_falls_over_its_nearest_edge(turn: float) -> None:
+    scene = Scene()
+    scene.law(mu=0.7)
+    scene.add(Plane(), name="ground")
+    half = 0.5 * turn
+    scene.add(Box((0.5, 0.8, 2.0)), (0, 0, 1.0), (math.cos(half), 0, 0, math.sin(half)), mass=1.0)
+    tilt = Masonry(scene).largest_tilt()
+    assert tilt.angle == pytest.approx(math.degrees(math.atan(0.25)), abs=1e-5)
+    assert abs(tilt.direction[0] * math.cos(turn) + tilt.direction[1] * math.sin(turn)) > 1.0 - 1e-6
+
+
+def test_the_ground_tilts_about_gravity_along_any_axis() -> None:
+    scene = Scene(gravity=(0.0, -9.81, 0.0))
+    scene.law(mu=0.7)
+    scene.add(Box((4.0, 1.0, 4.0)), (0, -0.5, 0), fixed=True, name="ground")
+    scene.add(Box((0.5, 2.0, 0.8)), (0, 1.0, 0), mass=1.0)
+    tilt = Masonry(scene).largest_tilt()
+    assert tilt.angle == pytest.approx(math.degrees(math.atan(0.25)), abs=1e-5)
+    assert np.abs(tilt.direction) == pytest.approx((1.0, 0.0, 0.0), abs=1e-9)
+
+
+def test_a_block_in_a_tight_fit_can_be_tilted_without_limit() -> None:
+    scene = Scene()
+    scene.law(mu=0.7)
+    scene.add(Plane(), name="ground")
+    scene.add(Box((1.0, 1.0, 1.0)), (0, 0, 0.5), mass=1.0)
+    for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        scene.add(Box((1.0, 1.0, 1.0)), (x, y, 0.5), fixed=True)
+    assert Masonry(scene).largest_tilt().angle == 90.0
+
+
 @pytest.mark.parametrize("mass", [1e-12, 1e-3, 1e6, 1e12])
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e3])
 def test_limits_of_tilt_and_load_do_not_depend_on_weight_or_size(mass: float, size: float) -> None:

@@ -55,6 +55,8 @@ def test_a_settlement(run: Run) -> None:
 def test_refusals(run: Run) -> None:
     cases = {
         ("--until", 1): "belong to a settlement: add --settle NAME",
+        ("--time", "nan"): "--time must be seconds, 0 for limit analysis only, got nan",
+        ("--time", -1): "--time must be seconds, 0 for limit analysis only, got -1.0",
         ("--time", 0, "--load", "voussoir_06=heavy"): "--load needs NAME or NAME=NEWTONS",
         ("--time", 0, "--load", "keystone"): "no body is called 'keystone'",
         ("--time", 0, "--settle", "support_left", "--direction", "up"): "--direction must be an axis",

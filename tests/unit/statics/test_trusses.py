@@ -240,6 +240,59 @@ def test_arc_length_goes_through_the_snap_and_knows_what_is_stable() -> None:
     np.testing.assert_array_equal(path.is_stable[clear], (np.abs(y) > turn)[clear])
 
 
+def propped_column(load: float) -> Truss:
+    """Two bars in line under a load along them; wires of 210 kN/m each hold the hinge between them."""
+    steel = Material(young=210e9)
+    bar = Group(name="bar", kind="bar", material=steel, section=Section(area=7e-4))
+    wire = Group(name="wire", kind="cable", material=steel, section=Section(area=1e-6))
+    blocked = np.array([[1, 1], [0, 0], [1, 0], [1, 1], [1, 1]], dtype=bool)
+    loads = np.zeros((5, 2))
+    loads[2, 1] = -load
+    return Truss(
+        nodes=[[0, 0], [0, 1], [0, 2], [-1, 1], [1, 1]],
+        members=[[0, 1], [1, 2], [1, 3], [1, 4]],
+        groups=[bar, wire],
+        group=[0, 0, 1, 1],
+        prestress=[0, 0, 1000, 1000],
+        is_blocked=blocked,
+        cases={"top": loads},
+    )
+
+
+@pytest.mark.parametrize("share", [0.97, 1.03, 2.0])
+def test_a_column_stays_straight_below_its_critical_load_only(share: float) -> None:
+    # The hinge moves aside against two wires; the column pushes it with 2 P per length of a bar.
+    critical = 0.5 * 2 * 210e3
+    state = LargeDisplacements().solve(propped_column(share * critical), "top")
+    assert (state.largest_displacement < 0.005) == (share < 1.0)
+    shape = Shape(state.truss)
+    K = shape.tangent(*shape.forces(state.displacements.ravel()[state.truss.free])).toarray()
+    assert np.linalg.eigvalsh(K)[0] > 0.0
+
+
+def test_a_bar_that_stands_on_its_hinge_falls_over_and_hangs() -> None:
+    rubber = Group(name="bar", kind="bar", material=Material(young=1e8), section=Section(area=1e-3))
+    bar = Truss(
+        nodes=[[0, 0], [0, 1]],
+        members=[[0, 1]],
+        groups=[rubber],
+        group=[0],
+        is_blocked=[[1, 1], [0, 0]],
+        cases={"weight": [[0, 0], [0, -1000]], "lift": [[0, 0], [0, 1000]]},
+    )
+    for case in bar.cases:
+        assert np.allclose(LargeDisplacements().solve(bar, case).forces, 1000.0)
+    with pytest.raises(NotSolved, match="a shape that is unstable: it buckles, node 1 most"):
+        LargeDisplacements(max_iterations=2).solve(bar, "weight")
+
+
+def test_a_structure_without_supports_is_pressed_and_not_turned_about() -> None:
+    loads = np.zeros((6, 3))
+    loads[:3, 2], loads[3:, 2] = 10.0, -10.0
+    pressed = LargeDisplacements().solve(prism(3).with_(cases={"press": loads}), "press")
+    assert pressed.shape[3:, 2].min() > pressed.shape[:3, 2].max()
+
+
 def test_arc_length_agrees_with_load_steps_through_slackness() -> None:
     truss = grid(2, load=500.0)
     path = ArcLength(step=0.02, points=60).follow(truss, "down", until=4.0)

@@ -103,6 +103,19 @@ class Element:
             slopes[:, :, axis] = (_powers(points, lowered) * self.exponents[:, axis]) @ self._coefficients
         return slopes
 
+    @cached_property
+    def extrapolation(self) -> Array:
+        """From values at the points of the stiffness rule to the nodes, (k, g), by the nearest linear field.
+
+        Stresses are most accurate at Gauss points, and largest at the surface, where there is none. A field
+        of higher degree would carry spurious parts of the stress along; a single point has its value only.
+        """
+        points = self.stiffness.points
+        if len(points) <= self.d:
+            return np.full((self.n_nodes, len(points)), 1.0 / len(points))
+        linear = np.vstack((np.zeros(self.d, dtype=np.int64), np.eye(self.d, dtype=np.int64)))
+        return np.asarray(_powers(self.nodes, linear) @ np.linalg.pinv(_powers(points, linear)))
+
 
 def _powers(points: Array, exponents: Indices) -> Array:
     return np.asarray(np.prod(points[:, None, :] ** exponents[None], axis=2))

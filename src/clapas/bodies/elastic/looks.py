@@ -99,7 +99,7 @@ class ElasticLooks:
             Gauge(
                 "stress", "Pa", (points, s), "Cauchy's stress at the Gauss points (xx, yy, zz, xy, yz, zx)"
             ),
-            Gauge("nodal stress", "Pa", (self.solid.mesh.n_nodes, s), "the same at the nodes, by means"),
+            Gauge("nodal stress", "Pa", (self.solid.mesh.n_nodes, s), "the same at the nodes, extrapolated"),
         ]
         if self.is_plastic:
             gauges.append(Gauge("plastic strain", "", (points,), "accumulated, at the Gauss points"))

@@ -368,33 +368,25 @@ class Solid:
         return total
 
     def at_nodes(self, values: tuple[Array, ...]) -> Array:
-        """Nodal values of a field given at Gauss points, (m, g, s) per batch: means weighted by volume."""
-        total, weight = None, np.zeros(self.mesh.n_nodes)
+        """Nodal values of a field given at Gauss points, (m, g, s) per batch.
+
+        Each cell extrapolates to its nodes (:attr:`~clapas.bodies.elastic.elements.Element.extrapolation`); a
+        node has the mean of its cells, weighted by volume.
+        """
+        n, parts = self.mesh.n_nodes, values[0].shape[2]
+        total, weight = np.zeros((n, parts)), np.zeros(n)
         for batch, field in zip(self.batches, values, strict=True):
-            volume = batch.volumes(batch.element.stiffness)
-            mean = np.einsum("mg,mgs->ms", volume, field) / volume.sum(axis=1)[:, None]
-            size = np.repeat(volume.sum(axis=1)[:, None], batch.cells.shape[1], axis=1)
-            weight += np.bincount(batch.cells.ravel(), size.ravel(), minlength=self.mesh.n_nodes)
-            sums = np.stack(
-                [
-                    np.bincount(
-                        batch.cells.ravel(), (size * mean[:, [s]]).ravel(), minlength=self.mesh.n_nodes
-                    )
-                    for s in range(field.shape[2])
-                ],
-                axis=1,
-            )
-            total = sums if total is None else total + sums
-        assert total is not None
+            nodes = batch.cells.ravel()
+            size = np.repeat(batch.volumes(batch.element.stiffness).sum(axis=1), batch.cells.shape[1])
+            weight += np.bincount(nodes, size, minlength=n)
+            found = np.einsum("kg,mgs->mks", batch.element.extrapolation, field).reshape(-1, parts)
+            for s in range(parts):
+                total[:, s] += np.bincount(nodes, size * found[:, s], minlength=n)
         return np.asarray(total / np.where(weight > 0.0, weight, 1.0)[:, None])
 
     def von_mises(self, u: Array, history: tuple[History, ...] | None = None) -> Array:
-        """Equivalent stress at the nodes, (n_nodes,) (Pa)."""
-        fields = []
-        for stress in self.stresses(u, history):
-            m, g, s = stress.shape
-            fields.append(von_mises(stress.reshape(m * g, s)).reshape(m, g, 1))
-        return self.at_nodes(tuple(fields))[:, 0]
+        """Equivalent stress at the nodes, of the stress there, (n_nodes,) (Pa)."""
+        return von_mises(self.at_nodes(self.stresses(u, history)))
 
     def plastic_strain(self, history: tuple[History, ...]) -> Array:
         """Accumulated plastic strain at the nodes, (n_nodes,); zero where the material does not yield."""
@@ -402,7 +394,7 @@ class Solid:
         for batch, variables in zip(self.batches, history, strict=True):
             values = variables.get("accumulated", np.zeros(batch.n_points))
             fields.append(values.reshape(len(batch.cells), -1, 1))
-        return self.at_nodes(tuple(fields))[:, 0]
+        return np.maximum(self.at_nodes(tuple(fields))[:, 0], 0.0)
 
     def fields(self, u: Array, history: tuple[History, ...] | None = None) -> dict[str, Array]:
         """Nodal fields for files and pictures: displacement, stress (n, 9), von Mises, plastic strain.

@@ -86,5 +86,6 @@ class Assembly:
     def tangent(self, directions: Array, lengths: Array, stiffness: Array, forces: Array) -> sparse.csc_array:
         """Tangent stiffness (N/m) in another shape: material and geometric part."""
         outer = directions[:, :, None] * directions[:, None, :]
-        density = (forces / lengths)[:, None, None]
+        # A slack cable may end where it begins: no force over no length.
+        density = (forces / np.maximum(lengths, 1e-300))[:, None, None]
         return self.matrix(stiffness[:, None, None] * outer + density * (np.eye(self.truss.d) - outer))

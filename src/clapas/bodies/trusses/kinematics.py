@@ -137,9 +137,13 @@ def _sparse_kernel(truss: Truss) -> Array:
         count *= 3
 
 
-def rigid_motions(truss: Truss) -> Array:
-    """Translations and small rotations about the centre, as columns on all displacements (d·n × 3 or 6)."""
-    x = truss.nodes - truss.nodes.mean(axis=0)
+def rigid_motions(truss: Truss, nodes: Array | None = None) -> Array:
+    """Translations and small rotations about the centre, as columns on all displacements (d·n × 3 or 6).
+
+    ``nodes`` are positions in another shape (n × d); by default those of the truss.
+    """
+    x = truss.nodes if nodes is None else nodes
+    x = x - x.mean(axis=0)
     n, d = x.shape
     size = float(np.abs(x).max()) or 1.0
     moves = [np.tile(axis, n) for axis in np.eye(d)]

@@ -19,6 +19,7 @@ from scipy.sparse import linalg as sparse_linalg
 from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
+from clapas.linalg.saddles import definite_factor
 from clapas.typing import Array, Mask
 
 DENSE = 600
@@ -110,8 +111,9 @@ def modes(
     if truss.n_dof <= DENSE or count >= truss.n_dof - 1:
         values, vectors = linalg.eigh(K.toarray(), M.toarray(), subset_by_index=(0, count - 1))
     else:
-        # About a negative shift below the spectrum the factorised matrix is definite even with rigid motions.
-        shift = -1e-6 * float(K.diagonal().max() / M.diagonal().max())
+        # About a shift below all of them, the smallest eigenvalues come first, those of unstable motions too.
+        least = 1e-6 * float(K.diagonal().max() / M.diagonal().max())
+        shift = -definite_factor(K.tocsc(), least, least, M=M)[1]
         start = np.random.default_rng(0).standard_normal(truss.n_dof)
         values, vectors = sparse_linalg.eigsh(K.tocsc(), k=count, M=M, sigma=shift, v0=start)
         order = np.argsort(values)

@@ -22,6 +22,7 @@ from clapas.bodies.trusses.assembly import Assembly
 from clapas.bodies.trusses.kinematics import Kinematics, kinematics
 from clapas.bodies.trusses.structure import Truss
 from clapas.errors import ProblemError
+from clapas.linalg.saddles import definite_factor
 from clapas.typing import Array
 
 FLAT = 1e-9  # eigenvalue, relative to the largest, that counts as zero
@@ -104,8 +105,9 @@ def _smallest(K: sparse.csc_array, rigid: Array) -> tuple[float, Array]:
     else:
         start = np.random.default_rng(0).standard_normal(size)
         count = min(rigid.shape[1] + 2, size - 1)
-        # About a small negative shift, negative and zero eigenvalues come first.
-        values, vectors = sparse_linalg.eigsh(K, k=count, sigma=-1e-8 * top, v0=start)
+        # About a shift below all of them, the smallest eigenvalues come first.
+        shift = definite_factor(K, 1e-8 * top, 1e-8 * top)[1]
+        values, vectors = sparse_linalg.eigsh(K, k=count, sigma=-shift, v0=start)
         share = np.linalg.norm(rigid.T @ vectors, axis=0) if rigid.shape[1] else np.zeros(count)
         values = np.where(share > 0.9, np.inf, values)
         place = int(np.argmin(values))

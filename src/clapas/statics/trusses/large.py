@@ -5,9 +5,10 @@ steps.
     stationary
 
 with the lengths l of the moved shape. The tangent has a material and a geometric part; it may be indefinite
-on the way, and is then shifted until it is definite, so that every step reduces the energy: the result is
-a stable equilibrium. Unstable branches and snap-through need
-:class:`~clapas.statics.trusses.arc_length.ArcLength`.
+on the way, and is then shifted until it is definite, so that every step reduces the energy. Where forces
+balance but the tangent is indefinite still, as in a straight column under more than its critical load, the
+shape is pushed along a motion that releases energy: the result is a stable equilibrium. Unstable branches and
+snap-through need :class:`~clapas.statics.trusses.arc_length.ArcLength`.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ import numpy as np
 from scipy import sparse
 
 from clapas.bodies.trusses.assembly import Assembly
+from clapas.bodies.trusses.kinematics import rigid_motions
 from clapas.bodies.trusses.stability import Unstable
 from clapas.bodies.trusses.structure import Truss
-from clapas.errors import ProblemError
-from clapas.linalg.factor import factorise
+from clapas.linalg.saddles import ROUNDING, buckling_motion, definite_factor, pushed
 from clapas.statics.settings import check_loop
 from clapas.statics.trusses.equilibrium import Equilibrium, case_loads, force_scale
 from clapas.status import Status
-from clapas.typing import Array, Indices
+from clapas.typing import Array
 
 HALVINGS = 40
 FIRST_SHIFT = 1e-9  # relative to the largest stiffness
+NEUTRAL = 1e-12  # negative stiffness that counts as none, relative to the largest of a member
 UNBALANCED = 1e-9  # sum of the loads, relative to the sum of their sizes
-ROUNDING = 1e-13  # of the energy, relative to the energy of the members
 
 
 class Shape:
@@ -129,6 +130,8 @@ class LargeDisplacements:
     ) -> Equilibrium:
         """A stable equilibrium under a load case times a factor.
 
+        A structure without supports is not turned about to find it: its loads count as turning with it.
+
         Parameters
         ----------
         truss : Truss
@@ -164,13 +167,7 @@ class LargeDisplacements:
         _require_supports(truss, loads)
         start = np.zeros(truss.nodes.shape) if guess is None else np.asarray(guess, dtype=np.float64)
         descent = Descent(Shape(truss, rest_lengths), loads.ravel()[truss.free], start.ravel()[truss.free])
-        status = Status.MAX_ITERATIONS
-        while descent.residual > self.tol and descent.iterations < self.max_iterations:
-            if not descent.advance():
-                status = Status.STALLED
-                break
-        if descent.residual <= self.tol:
-            status = Status.SOLVED
+        status = self._descend(descent)
         state = Equilibrium(
             truss=truss,
             model="large",
@@ -184,18 +181,30 @@ class LargeDisplacements:
             iterations=descent.iterations,
             time=time.perf_counter() - began,
         )
-        remark = "Try smaller load steps: pass the displacements of a lower factor as guess."
-        return state.checked(remark) if check else state
+        return state.checked(descent.advice) if check else state
+
+    def _descend(self, descent: Descent) -> Status:
+        """Steps until forces balance and no motion releases energy."""
+        while True:
+            balanced = descent.residual <= self.tol
+            if balanced and not descent.is_unstable():
+                return Status.SOLVED
+            if descent.iterations >= self.max_iterations:
+                return Status.MAX_ITERATIONS
+            if not (descent.buckle() if balanced else descent.advance()):
+                return Status.STALLED
 
 
 class Descent:
     """Newton steps down the energy of a shape under loads F (N) on its free displacements U (m)."""
 
     def __init__(self, shape: Shape, F: Array, U: Array) -> None:
-        self.shape, self.F, self.U = shape, F, U
-        self.direction, self.length, self.t = shape.forces(U)
-        self.gradient = shape.pull(self.direction, self.t) - F
+        self.shape, self.F = shape, F
+        self._move(U)
         self.iterations, self._shift = 0, 0.0
+        # The last motion along which a balanced shape was unstable, and the displacements that it leads to.
+        self._motion: Array | None = None
+        self._ahead: Array | None = None
 
     @property
     def residual(self) -> float:
@@ -209,27 +218,76 @@ class Descent:
         self.iterations += 1
         K = shape.tangent(self.direction, self.length, self.t)
         top = float(shape.stiffness.max())
-        step, self._shift = _newton_step(K, self.gradient, self._shift, top, shape.assembly.order)
+        # Shifted until definite, from a tenth of the last shift: the step reduces the energy.
+        shift = 0.1 * self._shift if self._shift > FIRST_SHIFT * top else 0.0
+        factor, self._shift = definite_factor(K, shift, FIRST_SHIFT * top, shape.assembly.order)
+        step = -factor.solve(self.gradient)
         stored, slope = shape.energy(self.t), float(self.gradient @ step)
         energy, share = stored - float(F @ self.U), 1.0
         for _ in range(HALVINGS):
             ahead = self.U + share * step
-            direction, length, t = shape.forces(ahead)
+            direction, _, t = shape.forces(ahead)
             gradient = shape.pull(direction, t) - F
             lower = shape.energy(t) - float(F @ ahead) <= energy + 1e-4 * share * slope
             # Near the end the energy is constant up to rounding: compare residual forces instead.
             flat = abs(share * slope) <= ROUNDING * max(stored, abs(energy))
             if lower or (flat and np.abs(gradient).max() < np.abs(self.gradient).max()):
-                self.U, self.direction, self.length, self.t, self.gradient = (
-                    ahead,
-                    direction,
-                    length,
-                    t,
-                    gradient,
-                )
+                self._move(ahead)
                 return True
             share *= 0.5
         return False
+
+    def is_unstable(self) -> bool:
+        """Whether a motion releases energy from the present, balanced shape, more than rounding shows."""
+        shape = self.shape
+        K = shape.tangent(self.direction, self.length, self.t)
+        motion = buckling_motion(
+            K, NEUTRAL * float(shape.stiffness.max()), shape.assembly.order, self._rigid()
+        )
+        if motion is None:
+            return False
+        scale = max(shape.energy(self.t), abs(self._energy(self.U)))
+        farthest = float(np.ptp(shape.truss.nodes, axis=0).max())
+        stiffness = float(motion @ (K @ motion))
+        self._motion = motion
+        self._ahead = pushed(self._energy, self.U, motion, stiffness, scale, farthest)
+        return self._ahead is not None
+
+    def buckle(self) -> bool:
+        """Move out of an unstable shape, along the motion that was found."""
+        assert self._ahead is not None
+        self.iterations += 1
+        self._move(self._ahead)
+        return True
+
+    @property
+    def advice(self) -> str:
+        """What to try where no equilibrium was found."""
+        smaller = "Try smaller load steps: pass the displacements of a lower factor as guess."
+        if self._motion is None:
+            return smaller
+        truss = self.shape.truss
+        node = int(np.argmax(np.linalg.norm(truss.displacements(self._motion), axis=1)))
+        return (
+            f"Forces balance in a shape that is unstable: it buckles, node {truss.label(node)} most, and no "
+            "stable one was reached from there. The load is beyond the critical one, or acts on a mechanism. "
+            + smaller
+        )
+
+    def _energy(self, U: Array) -> float:
+        return self.shape.energy(self.shape.forces(U)[2]) - float(self.F @ U)
+
+    def _rigid(self) -> Array | None:
+        """Orthonormal rigid motions of a structure without supports; none of one with supports."""
+        truss = self.shape.truss
+        if truss.is_blocked.any():
+            return None
+        return np.linalg.qr(rigid_motions(truss, truss.nodes + truss.displacements(self.U)))[0]
+
+    def _move(self, U: Array) -> None:
+        self.U = U
+        self.direction, self.length, self.t = self.shape.forces(U)
+        self.gradient = self.shape.pull(self.direction, self.t) - self.F
 
 
 def _require_supports(truss: Truss, loads: Array) -> None:
@@ -247,19 +305,6 @@ def _require_supports(truss: Truss, loads: Array) -> None:
         truss,
         motion,
     )
-
-
-def _newton_step(
-    K: sparse.csc_array, gradient: Array, last: float, top: float, order: Indices | None
-) -> tuple[Array, float]:
-    """Newton direction of the tangent, shifted until it is definite, and the shift (for the next step)."""
-    shift = 0.1 * last if last > FIRST_SHIFT * top else 0.0
-    while True:
-        try:
-            shifted = K if shift == 0.0 else K + shift * sparse.eye_array(K.shape[0])
-            return -factorise(sparse.csr_array(shifted), order).solve(gradient), shift
-        except ProblemError:
-            shift = max(10.0 * shift, FIRST_SHIFT * top)
 
 
 def settle(

@@ -48,6 +48,42 @@ def distorted(kind: str) -> Mesh:
     return mesh if linear == kind else mesh.quadratic()
 
 
+@pytest.mark.parametrize("kind", ["T6", "Q4", "Q8", "Tet10", "Hex8"])
+def test_a_linear_field_at_gauss_points_is_exact_at_the_nodes(kind: str) -> None:
+    solid = Solid(
+        mesh=block((2.0,) * element(kind).d, (3,) * element(kind).d, kind), material=Elastic(young=1.0)
+    )
+    slope = np.arange(1.0, solid.d + 1.0)
+    fields = tuple(
+        (
+            np.einsum(
+                "gk,mkd->mgd", b.element.functions(b.element.stiffness.points), solid.mesh.nodes[b.cells]
+            )
+            @ slope
+        )[..., None]
+        for b in solid.batches
+    )
+    np.testing.assert_allclose(solid.at_nodes(fields)[:, 0], solid.mesh.nodes @ slope, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["T3", "Tet4"])
+def test_the_stress_of_a_cell_with_one_gauss_point_is_that_of_its_nodes(kind: str) -> None:
+    np.testing.assert_array_equal(element(kind).extrapolation, 1.0)
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("Q4", 0.05), ("Q8", 1e-3), ("T6", 0.02)])
+def test_the_stress_of_a_bent_beam_is_largest_at_its_surface(kind: str, tolerance: float) -> None:
+    """σ = M y/I in the middle of a cantilever of two quadratic cells in height."""
+    quadratic = kind != "Q4"
+    mesh = block((10.0, 1.0), (20, 2) if quadratic else (40, 4), kind)
+    solid = Solid(mesh=mesh, material=Elastic(young=1e9), kinematics="plane stress")
+    u = solved(solid, [Support("left", "xy")], solid.traction("right", (0.0, -1e3)))
+    middle = np.flatnonzero((np.abs(mesh.nodes - (5.0, 1.0)) < 1e-9).all(axis=1))
+    stress = 1e3 * 5.0 * 0.5 * 12.0
+    np.testing.assert_allclose(solid.von_mises(u)[middle], stress, rtol=tolerance)
+    np.testing.assert_allclose(solid.fields(u)["stress"][middle, 0], stress, rtol=tolerance)
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_patch_test_a_linear_displacement_is_exact_inside(kind: str) -> None:
     mesh = distorted(kind)

@@ -9,6 +9,9 @@ import pytest
 
 from clapas.bodies.trusses import (
     Assembly,
+    Group,
+    Material,
+    Section,
     Truss,
     is_super_stable,
     kinematics,
@@ -208,3 +211,59 @@ def test_the_mass_is_all_there() -> None:
         mass_matrix(truss, extra=[1.0])
     with pytest.raises(ProblemError, match="count must lie between 1 and the 36"):
         modes(truss, 0)
+
+
+def braced_grid(cells: int) -> Truss:
+    """A braced square grid; in one cell a diagonal in compression is two struts, held aside by a weak bar."""
+    number = np.arange((cells + 1) ** 2).reshape(cells + 1, cells + 1)
+    nodes = [[i, j] for i in range(cells + 1) for j in range(cells + 1)]
+    a, b, c, d = (
+        number[:-1, :-1].ravel(),
+        number[1:, :-1].ravel(),
+        number[1:, 1:].ravel(),
+        number[:-1, 1:].ravel(),
+    )
+    edges = np.vstack(
+        (
+            np.column_stack((number[:-1].ravel(), number[1:].ravel())),
+            np.column_stack((number[:, :-1].ravel(), number[:, 1:].ravel())),
+            np.column_stack((b, d)),
+            np.column_stack((a, c)),
+        )
+    )
+    cell, middle = (cells // 2) * (cells + 1), len(nodes)  # the cell is in the middle of the grid
+    corner = [a[cell], b[cell], c[cell], d[cell]]
+    nodes.append(np.mean([nodes[k] for k in corner], axis=0).tolist())
+    whole = [pair for pair in edges.tolist() if pair != [corner[0], corner[2]]]
+    members = [*whole, [corner[0], middle], [middle, corner[2]], [middle, corner[1]]]
+    force = dict.fromkeys(map(tuple, members), 0.0)
+    ring = [(corner[0], corner[1]), (corner[3], corner[2]), (corner[0], corner[3]), (corner[1], corner[2])]
+    force.update(dict.fromkeys(ring, 1e5))
+    struts = [(corner[0], middle), (middle, corner[2]), (corner[1], corner[3])]
+    force.update(dict.fromkeys(struts, -1e5 * 2**0.5))
+    steel = Material(young=1e9, density=1e3)
+    groups = [
+        Group(name=f"{area}", kind="bar", material=steel, section=Section(area=area)) for area in (1e-3, 1e-6)
+    ]
+    blocked = np.zeros((len(nodes), 2), dtype=bool)
+    blocked[0], blocked[cells * (cells + 1), 1] = True, True
+    return Truss(
+        nodes=nodes,
+        members=members,
+        groups=groups,
+        group=[0] * (len(members) - 1) + [1],
+        prestress=[force[pair[0], pair[1]] for pair in members],
+        is_blocked=blocked,
+    )
+
+
+@pytest.mark.parametrize("cells", [6, 28])
+def test_the_weak_spot_of_a_structure_is_found_at_any_size(cells: int) -> None:
+    """The middle of the strut is pushed aside with 4 P/L, the most negative stiffness by far."""
+    truss = braced_grid(cells)
+    assert truss.imbalance() < 1e-6
+    report = stability(truss)
+    assert not report.is_stable
+    assert report.smallest == pytest.approx(-4e5 + truss.stiffness[-1], rel=0.2)
+    assert np.linalg.norm(report.mode, axis=1).argmax() == truss.n_nodes - 1
+    assert modes(truss, 2).frequencies[0] < 0.0 < modes(truss, 2).frequencies[1]
