@@ -13,6 +13,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clapas.units import counted
+
 if TYPE_CHECKING:
     from clapas.solvers.solution import Solution
 
@@ -105,6 +107,6 @@ class NotSolved(Error, RuntimeError):
         self.solution = solution
         super().__init__(
             f"{solution.status.name}: residual {solution.residual:.3e} after "
-            f"{solution.iterations} iterations, tolerance {solution.tol:.1e}. "
+            f"{counted(solution.iterations, 'iteration')}, tolerance {solution.tol:.1e}. "
             f"{solution.status.cause} {solution.status.advice} {remark}".rstrip()
         )

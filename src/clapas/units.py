@@ -1,4 +1,4 @@
-"""Units of output: SI, and in the plane those of a slice one metre deep.
+"""Units of output: SI, and in the plane those of a slice one metre deep; and things counted in words.
 
 A body in the plane stands for a prism: its density is in kg/m³ and a stress in Pa as in space, but its mass
 is in kg per metre of depth, and so are forces, impulses, torques, energies and flows.
@@ -25,6 +25,15 @@ def in_dimension(unit: str, d: int) -> str:
         return unit
     parts = unit.split(", ")
     return ", ".join(f"{part}/m" if part in PER_DEPTH else PER_LENGTH.get(part, part) for part in parts)
+
+
+def counted(count: int, noun: str, several: str = "") -> str:
+    """A number of things; the plural is with an s unless ``several`` gives it.
+
+    >>> counted(1, "contact"), counted(2, "contact"), counted(0, "body", "bodies")
+    ('1 contact', '2 contacts', '0 bodies')
+    """
+    return f"{count} {noun if count == 1 else several or noun + 's'}"
 
 
 def headed(name: str, unit: str) -> str:

@@ -12,7 +12,7 @@ import typer
 from clapas.cli import blocks, output, parameters
 from clapas.cli.progress import telling_of_compilation
 from clapas.errors import SettingsError
-from clapas.units import in_dimension
+from clapas.units import counted, in_dimension
 
 if TYPE_CHECKING:
     from clapas.analysis.masonry import Masonry
@@ -212,8 +212,8 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     coefficients = ", ".join(f"{mu:g}" for mu in document["mu"]) or "none"
     yield (
         "structure",
-        f"{_counted(document['blocks'], 'block')}, {_counted(document['supports'], 'support')}, "
-        f"{_counted(document['contacts'], 'contact point')} in {document['d']}-D, mu {coefficients}",
+        f"{counted(document['blocks'], 'block')}, {counted(document['supports'], 'support')}, "
+        f"{counted(document['contacts'], 'contact point')} in {document['d']}-D, mu {coefficients}",
     )
     yield "limit analysis", "some forces hold it" if document["can_stand"] else "no forces hold it"
     if document["stays"] is not None:
@@ -251,7 +251,3 @@ def _settlement_rows(moved: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "hinge", f"{' – '.join(hinge['between'])}, open by {hinge['turned']:.3g}°"
     for joint in moved["sliding"]:
         yield "slid", f"{' – '.join(joint['between'])}, by {joint['slid']:.3g} m"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -15,7 +15,7 @@ from clapas.cli.progress import telling_of_compilation
 from clapas.cli.view import alongside
 from clapas.errors import Error, FormatError, SceneError
 from clapas.status import Status
-from clapas.units import in_dimension
+from clapas.units import counted, in_dimension
 
 if TYPE_CHECKING:
     from clapas.distributed.communication import Ranks
@@ -333,7 +333,7 @@ def _creates_energy(recording: Recording, work: float, kinetic: float) -> bool:
 def print_summary(recording: Recording) -> None:
     """Print a summary of a recording."""
     info = describe(recording)
-    print(f"{info['bodies']} {'body' if info['bodies'] == 1 else 'bodies'} in {info['d']}-D")
+    print(f"{counted(info['bodies'], 'body', 'bodies')} in {info['d']}-D")
     for each in info["systems"]:
         print(f"  {each['kind']:20} '{each['name']}', {each['velocities']} degrees of freedom")
     print(f"  steps                {info['steps']} of {info['dt']:g} s, to t = {info['time']:g} s")

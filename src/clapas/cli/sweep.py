@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clapas.cli import output
+from clapas.units import counted
 
 if TYPE_CHECKING:
     from clapas.sweeps.execution import Progress
@@ -75,7 +76,7 @@ def sweep(
             {"table": folder / "table.csv", "units": units, "runs": runs, "failed": len(failed)}
         )
     elif not quiet:
-        print(f"{len(rows)} run{'' if len(rows) == 1 else 's'}, {len(failed)} failed")
+        print(f"{counted(len(rows), 'run')}, {len(failed)} failed")
         for row in failed[:5]:
             output.note(f"run {row['run']}: {row['message']}")
         print(f"table: {folder / 'table.csv'}")

@@ -22,6 +22,7 @@ from clapas.geometry import sizes
 from clapas.geometry.colliders import Colliders, Kind, rows_of
 from clapas.laws import LawTable
 from clapas.typing import Array, Indices, Mask
+from clapas.units import counted
 
 Motion = Callable[[float], tuple[Array, Array]]
 """Imposed motion: time ↦ (velocity in the world, angular velocity in the body frame)."""
@@ -158,7 +159,8 @@ class Model:
     pressed: tuple[Pressed, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Model({self.n_bodies} bodies, {int(self.movable.sum())} of them movable, in {self.d}-D)"
+        bodies = counted(self.n_bodies, "body", "bodies")
+        return f"Model({bodies}, {int(self.movable.sum())} of them movable, in {self.d}-D)"
 
     @property
     def d(self) -> int:

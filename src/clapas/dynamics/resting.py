@@ -43,6 +43,7 @@ from clapas.solvers.nsgs.orders import SEVERAL
 from clapas.solvers.solution import History
 from clapas.status import Status
 from clapas.typing import Array
+from clapas.units import counted
 
 AT_START, FINEST = 1e-6, 1e-11
 """Share of the tolerance that the first impulses should reach, and the residual that is always enough."""
@@ -143,7 +144,7 @@ def solved_at_rest(
                 status=Status.SOLVED,
                 residual=residual,
                 history=History(steps, seconds, np.array([before, residual])),
-                notes=(f"{name}: {solution.iterations} iterations, residual {residual:.1e}",),
+                notes=(f"{name}: {counted(solution.iterations, 'iteration')}, residual {residual:.1e}",),
             )
     return None
 
@@ -187,7 +188,7 @@ def solved_from_near(problem: ContactProblem, solver: Solver, guess: Array) -> S
     solution = iterate(problem, sweeps, guess)
     if not solution.status.is_solved:
         return None
-    notes = (f"nsgs: {solution.iterations} iterations",) if isinstance(solver, Auto) else ()
+    notes = (f"nsgs: {counted(solution.iterations, 'iteration')}",) if isinstance(solver, Auto) else ()
     return replace(solution, solver=solver, notes=notes)
 
 

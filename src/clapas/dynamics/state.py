@@ -11,6 +11,7 @@ from clapas.bodies.kind import Part
 from clapas.dynamics.loads import Load
 from clapas.geometry.colliders import Contacts, order_by_identity, rows_of_all, zeros_without_room
 from clapas.typing import Array, Indices, Mask
+from clapas.units import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class State:
     applied: Mapping[int, Load] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"State(t = {self.time:.6g} s, step {self.step}, {self.n_bodies} bodies)"
+        return f"State(t = {self.time:.6g} s, step {self.step}, {counted(self.n_bodies, 'body', 'bodies')})"
 
     @property
     def n_bodies(self) -> int:

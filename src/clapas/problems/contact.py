@@ -25,6 +25,7 @@ from clapas.problems.local_blocks import diagonal_blocks, local_blocks
 from clapas.problems.semidefinite import Semidefinite, singular_blocks, singular_mass_message
 from clapas.problems.workspace import Workspace
 from clapas.typing import Array, MatrixLike
+from clapas.units import counted
 
 if TYPE_CHECKING:
     from clapas.problems.blocks import BodyBlocks
@@ -213,7 +214,7 @@ class ContactProblem:
         return self
 
     def __repr__(self) -> str:
-        contacts = "1 contact" if self.n_contacts == 1 else f"{self.n_contacts} contacts"
+        contacts = counted(self.n_contacts, "contact")
         dofs = f", {self.n_dof} dof" if self.form == "global" else ""
         name = f"'{self.name}', " if self.name else ""
         dimension = self.d if not self.has_couples else 2 if self.d == 3 else 3

@@ -15,6 +15,7 @@ from clapas.linalg import exact
 from clapas.linalg.norms import norm
 from clapas.problems import matrix_classes, validation
 from clapas.typing import Array, MatrixLike
+from clapas.units import counted
 
 ROUNDING = float(np.finfo(float).eps)
 WIDE_ENOUGH = 1e10  # radius required of a proof: no solution up to this multiple of the size that q suggests
@@ -68,7 +69,7 @@ class LCP:
         self.q = validation.vector("q", q, self.size)
 
     def __repr__(self) -> str:
-        unknowns = "1 unknown" if self.size == 1 else f"{self.size} unknowns"
+        unknowns = counted(self.size, "unknown")
         name = f"'{self.name}', " if self.name else ""
         return f"LCP({name}{unknowns}, {'sparse' if self.is_sparse else 'dense'})"
 

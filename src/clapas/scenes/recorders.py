@@ -11,6 +11,7 @@ from clapas.dynamics.probe_readings import Reading
 from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult
 from clapas.status import Status
+from clapas.units import counted
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Summary:
     seconds: float
 
     def __str__(self) -> str:
-        text = f"{self.steps} steps to t = {self.state.time:.6g} s in {self.seconds:.3g} s"
+        text = f"{counted(self.steps, 'step')} to t = {self.state.time:.6g} s in {self.seconds:.3g} s"
         if self.unsolved:
-            text += f"; {self.unsolved} steps above the tolerance, worst residual {self.worst:.1e}"
+            text += f"; {counted(self.unsolved, 'step')} above the tolerance, worst residual {self.worst:.1e}"
         return text + ("; stopped" if self.status is Status.STOPPED else "")

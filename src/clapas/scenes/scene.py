@@ -42,6 +42,7 @@ from clapas.scenes.materials import DEFAULT, LawBook, Material
 from clapas.scenes.records import body_records, table_of_laws
 from clapas.scenes.run import Run
 from clapas.scenes.sources import Source
+from clapas.units import counted
 
 Period = tuple[float | None, float | None]
 
@@ -144,7 +145,7 @@ class Scene:
 
     def __repr__(self) -> str:
         count = len(self.bodies)
-        return f"Scene({count} bod{'y' if count == 1 else 'ies'} in {self.d}-D)"
+        return f"Scene({counted(count, 'body', 'bodies')} in {self.d}-D)"
 
     material = materials.material
     law = materials.law

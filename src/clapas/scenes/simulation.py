@@ -52,6 +52,7 @@ from clapas.solvers.loop import Solver, is_all_that_rounding_leaves
 from clapas.solvers.solution import Solution
 from clapas.status import Status
 from clapas.typing import Indices
+from clapas.units import counted
 
 
 def energy(model: Model, state: State) -> Energy:
@@ -219,7 +220,7 @@ class Simulation:
 
     def __repr__(self) -> str:
         n, state = self.model.n_bodies - self.model.n_carriers, self.state
-        bodies = f"{n} bod{'y' if n == 1 else 'ies'} in {self.model.d}-D"
+        bodies = f"{counted(n, 'body', 'bodies')} in {self.model.d}-D"
         return f"Simulation({bodies}, step {state.step}, t = {state.time:.6g} s)"
 
     # ---------------------------------------------------------------- steps

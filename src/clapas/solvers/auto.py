@@ -42,6 +42,7 @@ from clapas.solvers.loop import Halt, Iteration, IterativeSolver, Solver
 from clapas.solvers.nsgs import COMPILED_SECTIONS, NSGS
 from clapas.status import Status
 from clapas.typing import Array, Indices
+from clapas.units import counted
 
 OPENING = 15.0  # work of Gauss-Seidel before others join
 STEP, STEP_PER_CONTACT, LARGEST_STEP = (
@@ -249,7 +250,7 @@ class Runner:
     def __str__(self) -> str:
         reached = f", residual {self.best:.1e}" if self.residuals else ""
         ending = f", {self.ended.name.lower().replace('_', ' ')}" if self.ended else ""
-        return f"{self.contender.name}: {self.iterations} iterations{reached}{ending}"
+        return f"{self.contender.name}: {counted(self.iterations, 'iteration')}{reached}{ending}"
 
 
 class Race:
@@ -387,7 +388,11 @@ class Portfolio(Iteration):
         """What the methods did, on the whole and on parts of it."""
         if self._whole is None:
             return (str(self._first),)
-        parts = (f"{len(c.contacts)} contacts: {note}" for c, on in self._parts or () for note in on.notes)
+        parts = (
+            f"{counted(len(c.contacts), 'contact')}: {note}"
+            for c, on in self._parts or ()
+            for note in on.notes
+        )
         return (*self._whole.notes, *islice(parts, 20))
 
     def impulses(self) -> Array:

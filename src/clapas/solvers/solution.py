@@ -12,6 +12,7 @@ from clapas.problems.contact import ContactProblem
 from clapas.problems.report import Report
 from clapas.status import Status
 from clapas.typing import Array, Indices
+from clapas.units import counted
 
 if TYPE_CHECKING:
     from clapas.solvers.loop import Solver
@@ -29,7 +30,7 @@ class History:
         return len(self.iterations)
 
     def __repr__(self) -> str:
-        return f"History({len(self)} measurements)"
+        return f"History({counted(len(self), 'measurement')})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -118,5 +119,5 @@ class Solution:
     def __repr__(self) -> str:
         return (
             f"Solution({self.status.name}, residual {self.residual:.2e}, "
-            f"{self.iterations} iterations, {self.time:.3g} s)"
+            f"{counted(self.iterations, 'iteration')}, {self.time:.3g} s)"
         )

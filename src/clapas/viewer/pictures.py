@@ -17,6 +17,7 @@ import numpy.typing as npt
 from clapas.analysis.instant import Instant
 from clapas.errors import FormatError, MissingDependency, SettingsError, warn
 from clapas.io.recording import Recording
+from clapas.units import counted
 from clapas.viewer.colouring import Palette
 from clapas.viewer.forcelines import check_forces, draw_forces
 from clapas.viewer.painting import VIEWS, Painter
@@ -200,7 +201,8 @@ class _Figures:
         state = frame.state
         # Title of the figure: in small figures colour bars leave too little room above the axes.
         figure.suptitle(
-            f"t = {state.time:.4g} s, {frame.n_bodies} bodies, {len(frame.contacts)} contacts",
+            f"t = {state.time:.4g} s, {counted(frame.n_bodies, 'body', 'bodies')}, "
+            f"{counted(len(frame.contacts), 'contact')}",
             fontsize=min(10.0, self.size[0] / 36),
         )
         return figure

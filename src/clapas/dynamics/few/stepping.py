@@ -60,6 +60,7 @@ from clapas.solvers.nsgs.orders import SEVERAL
 from clapas.solvers.solution import History, Solution
 from clapas.status import Status
 from clapas.typing import Array, Indices
+from clapas.units import counted
 
 if TYPE_CHECKING:
     from clapas.dynamics.schemes import MoreauJean
@@ -138,7 +139,7 @@ class Settled:
             iterations=self.sweeps,
             time=self.seconds,
             history=History(AT_A_TIME * np.arange(count), np.full(count, self.seconds), residuals),
-            notes=(f"nsgs: {self.sweeps} iterations",) if swept else (),
+            notes=(f"nsgs: {counted(self.sweeps, 'iteration')}",) if swept else (),
             method=f"{type(solver).__name__}: sweeps on few bodies, in one call" if self.sweeps else GUESS,
         )
 

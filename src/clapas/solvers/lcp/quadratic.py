@@ -17,6 +17,7 @@ from clapas.solvers.lcp.scaling import Scaled
 from clapas.solvers.loop import Halt, IterativeSolver
 from clapas.status import Status
 from clapas.typing import Array
+from clapas.units import counted
 
 ACCURACY = 1e-14  # required of the engine
 REFINEMENTS, ROUNDING = 50, 1e-16  # of the solutions of its linear systems, to rounding
@@ -97,7 +98,7 @@ class _Programs(LCPMethod):
     def advance(self, count: int) -> None:
         """Solve one program; further ones are needed only where M is not semidefinite."""
         result = _run(self.scaled.problem, self.symmetric, self.rho, self.z)
-        self.notes = (f"Clarabel: {result.status}, {result.iterations} iterations",)
+        self.notes = (f"Clarabel: {result.status}, {counted(result.iterations, 'iteration')}",)
         self._look_for_proof(result)
         z = np.maximum(np.asarray(result.x), 0.0)
         if not np.isfinite(z).all():

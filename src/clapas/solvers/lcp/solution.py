@@ -9,6 +9,7 @@ from clapas.problems.lcp import LCP, Infeasibility, LCPReport
 from clapas.solvers.solution import History
 from clapas.status import Status
 from clapas.typing import Array
+from clapas.units import counted
 
 if TYPE_CHECKING:
     from clapas.solvers.lcp.loop import LCPSolver
@@ -116,5 +117,5 @@ class LCPSolution:
     def __repr__(self) -> str:
         return (
             f"LCPSolution({self.status.name}, residual {self.residual:.2e}, "
-            f"{self.iterations} iterations, {self.time:.3g} s)"
+            f"{counted(self.iterations, 'iteration')}, {self.time:.3g} s)"
         )
