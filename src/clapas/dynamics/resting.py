@@ -144,7 +144,7 @@ def solved_at_rest(
                 status=Status.SOLVED,
                 residual=residual,
                 history=History(steps, seconds, np.array([before, residual])),
-                notes=(f"{name}: {counted(solution.iterations, 'iteration')}, residual {residual:.1e}",),
+                notes=(f"{name}: {solution.iterations} iterations, residual {residual:.1e}",),
             )
     return None
 

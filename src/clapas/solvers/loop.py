@@ -257,6 +257,8 @@ class _Record:
 
 def positive(unknowns: Array) -> Array:
     """A copy in which -0.0 is 0.0."""
+    if len(unknowns) < MANY:
+        return unknowns + 0.0
     result = np.empty_like(unknowns)
 
     def add_zero(rows: slice) -> None:

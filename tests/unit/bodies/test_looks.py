@@ -11,6 +11,7 @@ import clapas
 from clapas.bodies.drawn import DrawnBodies
 from clapas.bodies.kind import Part
 from clapas.bodies.rods import Rod, Rods
+from clapas.units import counted
 
 
 def test_rods_are_tubes_along_their_curves() -> None:
@@ -95,12 +96,12 @@ def test_carriers_of_systems_are_counted_as_bodies_nowhere(tmp_path: Path, with_
     with clapas.simulate(scene, 2e-3, 1e-3, out=tmp_path / "jelly.h5") as run:
         assert describe(run)["bodies"] == run.n_bodies == run.frame(-1).n_bodies == count
         assert numbers_of(run)["bodies"] == count
-        assert f"{count} bodies" in repr(run.frame(0))
+        assert counted(count, "body", "bodies") in repr(run.frame(0))
         table = export_csv(run, tmp_path)[0].read_text(encoding="utf-8").splitlines()
         alive = table[0].split(",").index("alive")
         assert [int(row.split(",")[alive]) for row in table[1:]] == [count] * 3
         figure = _Figures(run, "oblique", "speed", (480, 320), [0]).of(-1)
-        assert f"{count} bodies" in figure.get_suptitle()
+        assert counted(count, "body", "bodies") in figure.get_suptitle()
 
 
 @pytest.mark.parametrize(

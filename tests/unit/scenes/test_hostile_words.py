@@ -56,8 +56,12 @@ def test_what_files_cannot_hold_is_no_name(name: Any) -> None:
 @pytest.mark.parametrize("value", [None, "x", [1], True, 1j], ids=repr)
 def test_settings_are_numbers(value: Any) -> None:
     for solver in (NSGS, Auto):
-        for name in ("tol", "max_iterations", "time_limit"):
-            with pytest.raises(SettingsError, match=f"{name} must be a number, got"):
+        for name, kind in {
+            "tol": "a number",
+            "max_iterations": "an integer",
+            "time_limit": "a number",
+        }.items():
+            with pytest.raises(SettingsError, match=f"{name} must be {kind}, got"):
                 solver(**{name: value})
     if value is not True:
         with pytest.raises(SettingsError, match="sleeping: speed must be positive, got"):

@@ -35,6 +35,7 @@ from clapas.io.watching import InteractivePage, ViewerProcess, show
 from clapas.laws import LawTable
 from clapas.status import Status
 from clapas.typing import Array, Indices
+from clapas.units import counted
 
 BLOCK = 128  # frames read at a time when all are read
 RETRIES, PAUSE = 4, 0.02  # attempts to read a growing file, and seconds between them
@@ -90,8 +91,8 @@ class Frame:
 
     def __repr__(self) -> str:
         return (
-            f"Frame(t = {self.state.time:.6g} s, {self.n_bodies} bodies, "
-            f"{len(self.contacts)} contacts, {self.status.name})"
+            f"Frame(t = {self.state.time:.6g} s, {counted(self.n_bodies, 'body', 'bodies')}, "
+            f"{counted(len(self.contacts), 'contact')}, {self.status.name})"
         )
 
     def forces(self, body: int | str, other: int | str | None = None) -> Array:
@@ -248,7 +249,8 @@ class Recording:
         if self.is_closed:
             return f"Recording('{self.path}', closed)"
         end = f" to t = {self.times[-1]:.6g} s" if self.n_frames else ""
-        return f"Recording('{self.path}', {self.n_frames} frames of {self.n_bodies} bodies{end})"
+        frames, bodies = counted(self.n_frames, "frame"), counted(self.n_bodies, "body", "bodies")
+        return f"Recording('{self.path}', {frames} of {bodies}{end})"
 
     def show(self, *, height: int = 560, frames: int = 100) -> InteractivePage | ViewerProcess:
         """Show the run: the interactive page in the cell of a notebook, or else in the browser.
