@@ -27,7 +27,6 @@ else:
     from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
 PATIENCE = 8000  # looks at the bell, some 200 µs, before a member goes to sleep
-STRIDE = 2048  # rows summed together, whatever the number of threads
 BREATH = 200  # pauses after the bell: who rang it holds Python's lock until it is in a kernel itself
 
 Work = Callable[[Worker], None]
@@ -171,19 +170,6 @@ def share_rows(count: int, work: Callable[[slice], None]) -> None:
         work(slice(first, last))
 
     share_work(count, own)
-
-
-def share_sum(count: int, term: Callable[[slice], float]) -> float:
-    """Sum of a term over ``count`` rows, in strides that do not depend on the number of threads."""
-    sums = np.zeros(-(-count // STRIDE))
-
-    def own(worker: Worker) -> None:
-        first, last = chunk(worker, len(sums))
-        for stride in range(first, last):
-            sums[stride] = term(slice(stride * STRIDE, (stride + 1) * STRIDE))
-
-    share_work(count, own)
-    return float(sums.sum())
 
 
 def share_work(count: int, work: Work) -> None:

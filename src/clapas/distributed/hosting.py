@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from clapas.bodies.rigid.motion import GYRO_ROUNDS, shared_work
+from clapas.bodies.rigid.motion import GYRO_ROUNDS, work
 from clapas.distributed.communication import Ranks
 from clapas.distributed.domain import Domain
 from clapas.dynamics.assembly import ContactsInStep
@@ -261,7 +261,7 @@ def step_of_host(
     free, velocity = free_motion(model, result.middle, dt), result.state.velocity
     if model.gyrates:
         free = gyrated(model, result.middle, free, velocity, dt)[1]
-    taken = shared_work(model.mass, model.inertia, others.movable, result.middle.velocity, free, velocity)
+    taken = work(model.mass, model.inertia, others.movable, result.middle.velocity, free, velocity)
     given = work_of_loads(others, state.velocity, result.middle, velocity, dt)
     solved = None if result.rows is None or asleep is None else result.rows >= 0
     return HostedStep(

@@ -22,7 +22,6 @@ from clapas.bodies.rigid.motion import (
     fill_couples_3d,
 )
 from clapas.compiled import kernel
-from clapas.compiled.teams import share_rows
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
 from clapas.dynamics.crushing import Crushed, worst_crushed
@@ -266,8 +265,8 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
     the gap closes in one step.
     """
     are_apart, d = bool(apart.any()), near.model.d
-    if geometry.wall is None and geometry.before is None:
-        return closing_velocities(near.contacts.gap, apart, near.dt, shape) if are_apart else None
+    if geometry.wall is None and geometry.before is None and not are_apart:
+        return None
     w = np.zeros(shape) if geometry.wall is None else geometry.wall.copy()
     if geometry.before is not None:
         laws, touch = near.model.laws, ~apart
@@ -276,18 +275,6 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
         w[:, 1:d] += tangential * geometry.before[:, 1:d]
     if are_apart:
         close_gaps(near.contacts.gap, apart, near.dt, w)
-    return w
-
-
-def closing_velocities(gap: Array, apart: Mask, dt: float, shape: tuple[int, int]) -> Array:
-    """The velocities (n, k) at which gaps close in one step; zero where bodies touch."""
-    w = np.empty(shape)
-
-    def fill(rows: slice) -> None:
-        w[rows] = 0.0
-        close_gaps(gap[rows], apart[rows], dt, w[rows])
-
-    share_rows(len(gap), fill)
     return w
 
 

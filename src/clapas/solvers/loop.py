@@ -24,7 +24,6 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clapas.compiled.teams import share_rows
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import NotSolved, ProblemError, SettingsError
@@ -257,15 +256,7 @@ class _Record:
 
 def positive(unknowns: Array) -> Array:
     """A copy in which -0.0 is 0.0."""
-    if len(unknowns) < MANY:
-        return unknowns + 0.0
-    result = np.empty_like(unknowns)
-
-    def add_zero(rows: slice) -> None:
-        np.add(unknowns[rows], 0.0, out=result[rows])
-
-    share_rows(len(unknowns), add_zero)
-    return result
+    return unknowns + 0.0
 
 
 def iterate(

@@ -13,8 +13,8 @@ import numba
 import numpy as np
 import pytest
 
-from clapas.compiled import WORTH_THREADS, kernel, limited_threads
-from clapas.compiled.teams import run_on_threads, share_rows, share_sum
+from clapas.compiled import WORTH_THREADS, kernel
+from clapas.compiled.teams import run_on_threads, share_rows
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
 ROOT = Path(__file__).parents[3]
@@ -139,17 +139,6 @@ def test_rows_are_shared_out_once(rows: int) -> None:
 
     share_rows(rows, count)
     assert (seen == 1).all()
-
-
-@pytest.mark.parametrize("rows", [0, 1, 3000, 40_000])
-def test_shared_sums_have_the_same_bits_on_any_number_of_threads(rows: int) -> None:
-    numbers = np.random.default_rng(2).normal(size=rows)
-    sums = set()
-    for n_threads in (1, 2):
-        with limited_threads(n_threads, rows):
-            sums.add(share_sum(rows, lambda some: float(numbers[some].sum())))
-    assert len(sums) == 1
-    assert sums.pop() == pytest.approx(numbers.sum(), abs=1e-10)
 
 
 STORM = """

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel, rounded, subroutine
-from clapas.compiled.teams import share_rows, share_sum
+from clapas.compiled.teams import share_rows
 from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices, Mask
 
@@ -206,16 +206,6 @@ def gyrate(
 def spin_freely(velocity: Array, inertia: Array, h: float) -> None:
     """Advance the angular velocities of 3-D bodies without torque by h, in place."""
     spin(velocity, inertia, h, np.zeros((len(velocity), 3)))
-
-
-def shared_work(
-    mass: Array, inertia: Array, movable: Mask, before: Array, free: Array, after: Array
-) -> float:
-    """The work of the impulses of a step (:func:`work`), added up by threads where bodies are many."""
-    return share_sum(
-        len(mass),
-        lambda rows: work(mass[rows], inertia[rows], movable[rows], before[rows], free[rows], after[rows]),
-    )
 
 
 @kernel
