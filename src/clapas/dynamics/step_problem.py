@@ -164,8 +164,9 @@ def find_carrying(worker: Worker, apart: Mask, r: Array, counts: Indices, rows: 
     for rank in range(worker.rank):
         at += counts[rank]
     for i in range(first, last):
-        rows[at] = i
-        at += carries(apart, r, i)
+        if carries(apart, r, i):  # the rows beyond are those of the next thread
+            rows[at] = i
+            at += 1
 
 
 @inlined
