@@ -18,7 +18,7 @@ from clapas.collision.narrow.touching import touch_pairs
 from clapas.collision.pair_kernels import WORK, Group, PairKernels
 from clapas.collision.records import ROW, Records, Shapes
 from clapas.compiled import WORTH_THREADS, bound
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.sharing import run_on_threads
 from clapas.compiled.threads import Worker, thread_count
 from clapas.typing import Indices
 

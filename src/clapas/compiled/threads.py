@@ -14,12 +14,13 @@ Dense matrices of contact problems are small: one thread multiplies them fastest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
 import numba
+from numba.np.ufunc import parallel as numba_parallel
 
 from clapas.compiled import IS_SCALAR, WORTH_THREADS, config, inlined
 from clapas.typing import Indices
@@ -29,6 +30,7 @@ if IS_SCALAR:
 else:
     from clapas.compiled.counters import arrive, leave_the_core, look, pause
 
+parallel: Any = numba_parallel
 RELEASED = 1 << 62  # a counter beyond every barrier
 SHARE = WORTH_THREADS // 2  # contacts that keep a thread busy for longer than it takes to start it
 SPINS = 300  # looks at a counter, some 6 µs, before leaving the core to others
@@ -89,8 +91,20 @@ def thread_count(wanted: int | None, work: int, pieces: int) -> int:
     if IS_SCALAR:
         return 1
     if wanted is None:
-        wanted = 1 if work < WORTH_THREADS else min(numba.get_num_threads(), work // SHARE)
+        wanted = 1 if work < WORTH_THREADS else min(_allowed()(), work // SHARE)
     return max(1, min(wanted, int(config.NUMBA_NUM_THREADS), pieces))
+
+
+@cache
+def _allowed() -> Callable[[], int]:
+    """What says how many threads Numba may use at this moment.
+
+    ``numba.get_num_threads`` locks its pool first, for as long as a small pass takes, tens of times a step.
+    The function inside it does not; it is there once the pool is.
+    """
+    numba.get_num_threads()
+    asked: Callable[[], int] = getattr(parallel, "_get_num_threads", numba.get_num_threads)
+    return asked
 
 
 @cache

@@ -23,9 +23,10 @@ from itertools import chain
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import GYRO_SHARE, fall, gyrate
+from clapas.bodies.rigid.motion import GYRO_SHARE, fall, fall_some, gyrate
 from clapas.compiled import kernel
-from clapas.compiled.teams import share_rows
+from clapas.compiled.sharing import launch
+from clapas.compiled.threads import thread_count
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
 from clapas.geometry.colliders import Contacts
@@ -37,11 +38,12 @@ def free_motion(model: Model, middle: State, dt: float) -> Array:
     """Velocities at the end of the step if there were no contact."""
     v, loads = middle.velocity, load_impulses(model, middle, dt)
     free, spins, gain = np.empty_like(v), spin_changes(model, loads), dt * model.gravity
-
-    def fall_some(rows: slice) -> None:
-        fall(v[rows], gain, model.inertia[rows], model.movable[rows], spins[rows], dt, free[rows])
-
-    share_rows(len(v), fall_some)
+    bodies = v, gain, model.inertia, model.movable, spins, dt, free
+    size = thread_count(None, len(v), len(v))
+    if size == 1:
+        fall(*bodies)
+    else:
+        launch(size, fall_some, *bodies)
     for body, push in loads.items():
         if model.movable[body]:  # and not held
             # `fall` has already added the torque to the spin of a body that gyrates.

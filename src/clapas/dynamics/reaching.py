@@ -21,7 +21,8 @@ import numpy as np
 
 from clapas.bodies.rigid.motion import normal_velocity
 from clapas.compiled import kernel
-from clapas.compiled.teams import share_rows
+from clapas.compiled.sharing import launch
+from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.dynamics.assembly import image_shifts
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import Impulses, State
@@ -59,16 +60,18 @@ def within_reach(
     if not len(found):
         return found
     kept, shift = np.empty(len(found), dtype=bool), image_shifts(model, found)
-    limits, touch = (touching, reach, dt), []
-
-    def mark(rows: slice) -> None:
-        bodies = np.column_stack((found.a[rows], found.b[rows]))
-        place = found.point[rows], shift[rows], found.normal[rows], found.gap[rows], middle.position
-        motion = middle.orientation, middle.velocity
-        touch.append(mark_within_reach(bodies, *place, *motion, *limits, kept[rows]))
-
-    share_rows(len(found), mark)
-    if sum(touch) == len(found):
+    place = found.point, shift, found.normal, found.gap
+    motion = middle.position, middle.orientation, middle.velocity
+    size = thread_count(None, len(found), len(found))
+    if size == 1:
+        bodies = np.column_stack((found.a, found.b))
+        touch = mark_within_reach(bodies, *place, *motion, touching, reach, dt, kept)
+    else:
+        bodies, touches = np.empty((len(found), 2), dtype=np.int64), np.empty(size, dtype=np.int64)
+        pairs = found.a, found.b, bodies
+        launch(size, mark_some, *pairs, *place, *motion, touching, reach, dt, kept, touches)
+        touch = int(touches.sum())
+    if touch == len(found):
         return found
     if model.laws.cohesion.any():
         material = model.colliders.material
@@ -83,6 +86,34 @@ def _held(old: Impulses, found: Contacts, cohesion: Array) -> Mask:
     place = places(old.a, old.b, old.feature, found)
     normal = np.einsum("ni,ni->n", old.impulse[place], found.normal) if len(old.a) else np.zeros(len(found))
     return (place >= 0) & (normal + cohesion > YIELDED * cohesion)
+
+
+@kernel
+def mark_some(
+    worker: Worker,
+    a: Indices,
+    b: Indices,
+    bodies: Indices,
+    point: Array,
+    shift: Array,
+    normal: Array,
+    gap: Array,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    touching: float,
+    reach: float,
+    dt: float,
+    kept: Mask,
+    touches: Indices,
+) -> None:
+    """One thread's part of the contacts to be marked and of their bodies (n, 2), and how many touch."""
+    i, j = chunk(worker, len(gap))
+    for k in range(i, j):
+        bodies[k, 0], bodies[k, 1] = a[k], b[k]
+    place = bodies[i:j], point[i:j], shift[i:j], normal[i:j], gap[i:j]
+    motion = position, orientation, velocity
+    touches[worker.rank] = mark_within_reach(*place, *motion, touching, reach, dt, kept[i:j])
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 
 from clapas.bodies.rigid.spheres import impulses_in_world
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.sharing import launch
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.dynamics.crushing import Crushed
 from clapas.dynamics.links import LinkRows
@@ -129,7 +129,7 @@ class StepProblem:
         n = len(self.contacts)
         n_threads = thread_count(None, n, n)
         rows, counts = np.empty(n, dtype=np.int64), np.zeros(n_threads, dtype=np.int64)
-        run_on_threads(n_threads, lambda worker: find_carrying(worker, self.apart, r, counts, rows))
+        launch(n_threads, find_carrying, self.apart, r, counts, rows)
         count = int(counts.sum())
         return None if count == n and self.links is None else rows[:count]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import share_work
+from clapas.compiled.sharing import share_visits
 from clapas.compiled.threads import Worker, chunk
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import Impulses
@@ -95,7 +95,7 @@ def carried_to_spheres(old: Impulses, contacts: Contacts, ratio: float, cohesion
     r = np.empty((n, 3))
     new = contacts.a, contacts.b, contacts.feature, contacts.normal
     arguments = old.a, old.b, old.feature, old.impulse, *new, ratio, cohesion
-    share_work(n, lambda worker: carry_to_spheres(worker, *arguments, r))
+    share_visits(n, carry_to_spheres, *arguments, r)
     return r
 
 

@@ -160,7 +160,7 @@ def rows_of_all(columns: Sequence[Any], rows: Indices) -> list[Any]:
 
 
 def _rows_by_threads(tables: dict[int, Any], rows: Indices) -> dict[int, Any]:
-    from clapas.compiled.teams import share_rows  # loads the compiler
+    from clapas.compiled.sharing import share_rows  # loads the compiler
 
     taken, whole = {}, []
     for key, table in tables.items():

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import share_work
+from clapas.compiled.sharing import share_visits
 from clapas.compiled.threads import Worker, chunk
 from clapas.linalg.factor import BlockDiagonalFactor
 from clapas.linalg.norms import SAFE, norm
@@ -33,7 +33,7 @@ def frames(normal: Array) -> Array:
     if normal.shape[1] == 2:
         return np.stack((normal, np.column_stack((-normal[:, 1], normal[:, 0]))), axis=1)
     frame = np.empty((len(normal), 3, 3))
-    share_work(len(normal), lambda worker: _fill_frames(worker, normal, frame))
+    share_visits(len(normal), _fill_frames, normal, frame)
     return frame
 
 

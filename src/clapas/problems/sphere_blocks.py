@@ -13,7 +13,6 @@ also diagonal, the same along both tangents: a single contact has a closed-form 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.compiled.prefetch import prefetch_bodies
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.sharing import launch
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
 from clapas.linalg.quaternions import rotate_back, spins_in_body_frames
@@ -125,7 +124,7 @@ class SphereBlocks(BodyBlocks):
         """The largest of the data, and how many of them are not finite."""
         found = np.zeros((self._threads, len(Extremes._fields)))
         arguments = self.normal, self.reach, self.x_free
-        self._on_threads(lambda worker: find_extremes(worker, *arguments, found))
+        launch(self._threads, find_extremes, *arguments, found)
         return Extremes.of(found)
 
     def motion(self, r: Array) -> Array:
@@ -146,7 +145,7 @@ class SphereBlocks(BodyBlocks):
         """Size of the free velocities, and their largest component."""
         sizes = np.zeros((-(-self.n_contacts // STRIDE), 2))
         arguments = self.normal, self.reach, self.bodies, self.x_free, imposed(w)
-        self._on_threads(lambda worker: sizes_of_velocities(worker, *arguments, sizes))
+        launch(self._threads, sizes_of_velocities, *arguments, sizes)
         size, largest = float(np.sqrt(sizes[:, 0].sum())), float(sizes[:, 1].max(initial=0.0))
         squares_hold = SAFE < size < 1.0 / SAFE or largest == 0.0
         return (size if squares_hold else norm(self.free_velocity(w))), largest
@@ -165,14 +164,14 @@ class SphereBlocks(BodyBlocks):
         """Velocities and spins (n_bodies, 6) of bodies with these rows, in their coordinates."""
         v = np.empty((self.n_bodies, 6))
         turn = np.empty((0, 4)) if self.orientation is None else self.orientation
-        self._on_threads(lambda worker: fill_velocities_of_bodies(worker, rows, turn, v))
+        launch(self._threads, fill_velocities_of_bodies, rows, turn, v)
         return v
 
     @cached_property
     def response(self) -> Array:
         """Mean diagonals of the blocks W_ii, (n,)."""
         result = np.empty(self.n_contacts)
-        self._on_threads(lambda worker: fill_responses(worker, self.reach, self.bodies, self.x_free, result))
+        launch(self._threads, fill_responses, self.reach, self.bodies, self.x_free, result)
         return result
 
     def violation_norm(self, r: Array, w: Array | None, mu: Array, response: Array) -> float:
@@ -186,7 +185,7 @@ class SphereBlocks(BodyBlocks):
         """Sums of squares of the violation for body rows x, and of its rounding error."""
         squares = np.zeros((-(-len(r) // STRIDE), 2))
         arguments = self.normal, self.reach, self.bodies, x, imposed(w), r, mu, response
-        self._on_threads(lambda worker: violation_squares(worker, *arguments, squares))
+        launch(self._threads, violation_squares, *arguments, squares)
         total, hidden = squares.sum(axis=0)
         return float(total), float(hidden)
 
@@ -240,7 +239,7 @@ class SphereBlocks(BodyBlocks):
 
     def _are_equal(self, one: Array, other: Array) -> bool:
         differences = np.zeros(self._threads, dtype=np.int64)
-        self._on_threads(lambda worker: count_differences(worker, one, other, differences))
+        launch(self._threads, count_differences, one, other, differences)
         return not differences.any()
 
     def _add_impulses(self, start: Array, r: Array, kept: Array | None = None) -> Array:
@@ -248,18 +247,15 @@ class SphereBlocks(BodyBlocks):
         x, other = np.empty_like(start), np.empty((len(start), 6))
         arguments = self.normal, self.reach, self.bodies, r, start
         copied = np.empty((0, 3)) if kept is None else kept
-        self._on_threads(lambda worker: push(worker, *arguments, copied, other, x))
+        launch(self._threads, push, *arguments, copied, other, x)
         return x
 
     def at_contacts(self, x: Array, w: Array | None) -> Array:
         """Velocities at the contacts of bodies with these rows."""
         u = np.empty_like(self.normal)
         arguments = self.normal, self.reach, self.bodies, x, imposed(w)
-        self._on_threads(lambda worker: contact_velocities(worker, *arguments, u))
+        launch(self._threads, contact_velocities, *arguments, u)
         return u
-
-    def _on_threads(self, work: Callable[[Worker], None]) -> None:
-        run_on_threads(self._threads, work)
 
     @cached_property
     def _threads(self) -> int:

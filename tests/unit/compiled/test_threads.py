@@ -8,13 +8,14 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
 from clapas.compiled import WORTH_THREADS, kernel
-from clapas.compiled.teams import run_on_threads, share_rows
+from clapas.compiled.sharing import launch, run_on_threads, share_rows
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
 ROOT = Path(__file__).parents[3]
@@ -42,6 +43,9 @@ def test_nobody_runs_ahead(size: int) -> None:
     rounds = 300
     values = np.zeros((rounds + 1, size))
     values[0] = first = 2.0**-rounds * np.arange(1, size + 1)
+    launch(size, ring, rounds, values)
+    np.testing.assert_array_equal(values[-1], ring_alone(rounds, first))
+    values[1:] = 0.0
     run_on_threads(size, lambda worker: ring(worker, rounds, values))
     np.testing.assert_array_equal(values[-1], ring_alone(rounds, first))
 
@@ -79,7 +83,7 @@ def test_teams_of_several_threads_at_once() -> None:
     tables = [np.ones((rounds + 1, 3)) for _ in range(6)]
 
     def solve(values: np.ndarray) -> None:
-        run_on_threads(3, lambda worker: ring(worker, rounds, values))
+        launch(3, ring, rounds, values)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(solve, tables))
@@ -90,15 +94,89 @@ def test_teams_of_several_threads_at_once() -> None:
 def test_who_sleeps_is_woken() -> None:
     """Between launches members watch for a while, then sleep: neither loses a launch."""
     for pause in (0.0, 1e-5, 1e-4, 2e-4, 5e-4, 2e-2) * 20:
-        done = np.zeros(3, dtype=np.int64)
+        done, values = np.zeros(3, dtype=np.int64), np.ones((3, 3))
         run_on_threads(3, lambda worker, done=done: put_one(worker, done))
         assert done.tolist() == [1, 1, 1]
+        time.sleep(pause)
+        launch(3, ring, 2, values)  # its threads wait for each other: none may be missing
+        assert values[-1].tolist() == [4.0, 4.0, 4.0]
         time.sleep(pause)
 
 
 @kernel
 def put_one(worker: Worker, done: np.ndarray) -> None:
-    done[worker.rank] = 1
+    done[worker.rank] += 1
+
+
+class Pair(NamedTuple):
+    """Two arrays, one of them inside another tuple."""
+
+    first: np.ndarray
+    others: tuple[np.ndarray, float]
+
+
+@kernel
+def add_up(worker: Worker, pair: Pair, scale: float, rows: np.ndarray, sums: np.ndarray) -> None:
+    first, last = chunk(worker, len(rows))
+    for i in range(first, last):
+        part = rows[i : i + 1]  # counts who holds the array
+        sums[i] = scale * (part[0] + pair.first[i]) + pair.others[0][i] * pair.others[1]
+
+
+def test_each_share_is_done_once_whoever_is_late() -> None:
+    """Launches one after the other, too short for all members to come in time."""
+    for size in (2, 5):
+        done = np.zeros(size, dtype=np.int64)
+        for _ in range(3000):
+            launch(size, put_one, done)
+        assert (done == 3000).all()
+
+
+def test_arguments_of_all_kinds_reach_the_shares() -> None:
+    """Tuples in tuples, parts of arrays, arrays made for the launch and gone after it."""
+    table = np.arange(600.0).reshape(200, 3)
+    for k in range(500):
+        sums, ones = np.zeros(200), np.full(200, float(k))
+        pair = Pair(np.arange(200.0), (np.ones(200), 0.5))
+        launch(2, add_up, pair, 2.0, table[:, 1] + ones, sums)
+        np.testing.assert_array_equal(sums, 2.0 * (table[:, 1] + k + np.arange(200.0)) + 0.5)
+
+
+def test_wrong_arguments_leave_the_team_at_work() -> None:
+    done = np.zeros(2, dtype=np.int64)
+    with pytest.raises(numba.core.errors.NumbaError):
+        launch(2, put_one, "text")
+    launch(2, put_one, done)
+    assert done.tolist() == [1, 1]
+
+
+@kernel
+def touch_last(worker: Worker, tables: tuple[np.ndarray, ...], done: np.ndarray) -> None:
+    done[worker.rank] = tables[-1][0]
+
+
+def test_more_arguments_than_fit_are_refused() -> None:
+    tables = tuple(np.ones((1, 1)) for _ in range(100))
+    with pytest.raises(Exception, match="take more than 8192 bytes"):
+        launch(2, touch_last, tuple(table.ravel() for table in tables * 2), np.zeros(2))
+
+
+def test_kernels_of_launches_are_kept() -> None:
+    """Another process finds them beside the kernels that they launch."""
+    code = """
+import numpy as np
+from clapas.compiled import count_compilations
+from clapas.compiled.sharing import launch
+from tests.unit.compiled.test_threads import put_one
+with count_compilations() as compiled:
+    launch(2, put_one, np.zeros(2, dtype=np.int64))
+print(compiled.count)
+"""
+    ran = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+        for _ in range(2)
+    ]
+    assert ran[1].stdout == "0\n", ran[1].stderr
 
 
 def test_a_failed_launch_leaves_the_team_at_work() -> None:
@@ -144,19 +222,20 @@ def test_rows_are_shared_out_once(rows: int) -> None:
 STORM = """
 import os, random, signal, threading, time
 import numpy as np
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.sharing import launch, run_on_threads
 from tests.unit.compiled.test_threads import ring
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what was started in the background
-values, end, hits = np.zeros((51, 2)), time.monotonic() + 2.0, 0
-run_on_threads(2, lambda worker: ring(worker, 50, values))
+values, hits = np.zeros((51, 2)), 0
 def shoot():
     while time.monotonic() < end:
         time.sleep(2e-3 * random.random())
         os.kill(os.getpid(), signal.SIGINT)
 def work():
+    launch(2, ring, 50, values)
     run_on_threads(2, lambda worker: ring(worker, 50, values))
     time.sleep(random.choice((0.0, 1e-3)))
-shooter = threading.Thread(target=shoot)
+work()
+end, shooter = time.monotonic() + 2.0, threading.Thread(target=shoot)
 while True:
     try:
         if shooter.ident is None:
@@ -183,7 +262,7 @@ def test_processes_with_a_team_end_and_fork(tmp_path: Path) -> None:
     """No thread keeps the interpreter from ending, nor is missed in a forked process."""
     code = """
 import multiprocessing, numpy as np
-from clapas.compiled.teams import run_on_threads, share_rows
+from clapas.compiled.sharing import run_on_threads, share_rows
 def work(done):
     run_on_threads(2, lambda worker: done.append(worker.rank))
     return sorted(done)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.sharing import run_on_threads
 from clapas.compiled.threads import Worker
 from clapas.dynamics.step_problem import find_carrying
 from clapas.typing import Array, Indices, Mask

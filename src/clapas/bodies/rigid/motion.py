@@ -24,7 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import inlined, kernel, rounded, subroutine
-from clapas.compiled.teams import share_rows
+from clapas.compiled.sharing import launch
+from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.linalg.quaternions import rotate, rotate_back
 from clapas.typing import Array, Indices, Mask
 
@@ -44,13 +45,28 @@ step the body turns by h |ω| under impulses of fixed direction. The energy bala
 def moved(position: Array, orientation: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """Positions and orientations after a time h at constant velocity."""
     new_position, new_orientation = np.empty_like(position), np.empty_like(orientation)
-
-    def move_some(rows: slice) -> None:
-        x, q, v = position[rows], orientation[rows], velocity[rows]
-        move(x, q, v, h, new_position[rows], new_orientation[rows])
-
-    share_rows(len(position), move_some)
+    bodies = position, orientation, velocity, h, new_position, new_orientation
+    size = thread_count(None, len(position), len(position))
+    if size == 1:
+        move(*bodies)
+    else:
+        launch(size, move_some, *bodies)
     return new_position, new_orientation
+
+
+@kernel
+def move_some(
+    worker: Worker,
+    position: Array,
+    orientation: Array,
+    velocity: Array,
+    h: float,
+    new_position: Array,
+    new_orientation: Array,
+) -> None:
+    """One thread's part of the positions and orientations."""
+    i, j = chunk(worker, len(position))
+    move(position[i:j], orientation[i:j], velocity[i:j], h, new_position[i:j], new_orientation[i:j])
 
 
 @kernel
@@ -118,6 +134,22 @@ def fall(
         if not movable[i]:
             for k in range(velocity.shape[1]):
                 free[i, k] = velocity[i, k]
+
+
+@kernel
+def fall_some(
+    worker: Worker,
+    velocity: Array,
+    gain: Array,
+    inertia: Array,
+    movable: Mask,
+    kick: Array,
+    h: float,
+    free: Array,
+) -> None:
+    """One thread's part of the velocities after free fall."""
+    i, j = chunk(worker, len(velocity))
+    fall(velocity[i:j], gain, inertia[i:j], movable[i:j], kick[i:j], h, free[i:j])
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import share_work
+from clapas.compiled.sharing import share_visits
 from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.linalg.quaternions import rotate
 from clapas.problems.sphere_blocks import (
@@ -56,7 +56,7 @@ def sphere_blocks(
     n = len(point)
     bodies, reach, response = np.empty((n, 2), dtype=np.int64), np.empty((n, 2)), np.empty(n)
     place, found = (normal, point, shift, a, b, position, number, rows.x), blank_extremes(n)
-    share_work(n, lambda worker: fill_contacts(worker, *place, bodies, reach, response, found))
+    share_visits(n, fill_contacts, *place, bodies, reach, response, found)
     extremes = Extremes.of(np.concatenate((rows.found, found)))
     return SphereBlocks(normal, reach, bodies, rows.x, orientation, response, extremes)
 
@@ -80,7 +80,7 @@ def free_rows(orientation: Array, velocity: Array, response: Array, number: Indi
     """The same rows of the ``count`` movable bodies under their numbers, and a zero row of the ground."""
     rows, bodies = np.empty((count + 1, ROW)), (orientation, velocity, response, number)
     found = blank_extremes(len(velocity))
-    share_work(len(velocity), lambda worker: fill_rows(worker, *bodies, rows, found))
+    share_visits(len(velocity), fill_rows, *bodies, rows, found)
     rows[count] = 0.0
     return FreeRows(rows, found)
 
@@ -96,7 +96,7 @@ def velocities_at(
     """Velocities (n, 3) at contacts of bodies of any shape, numbered as in ``rows``."""
     u = np.empty_like(normal)
     arguments = normal, point, shift, bodies, position, rows
-    share_work(len(normal), lambda worker: fill_velocities(worker, *arguments, u))
+    share_visits(len(normal), fill_velocities, *arguments, u)
     return u
 
 
@@ -114,7 +114,7 @@ def impulses_in_world(
     world = np.empty((len(r) if rows is None else len(rows), 3))
     chosen = np.empty((3, len(some)), dtype=np.int64)
     data = normal, r, cohesion, *identity, some
-    share_work(len(world), lambda worker: fill_impulses(worker, *data, chosen, world))
+    share_visits(len(world), fill_impulses, *data, chosen, world)
     a, b, feature = identity if rows is None else chosen
     return a, b, feature, world
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.compiled.sharing import launch
 from clapas.compiled.simd import (
     WIDTH,
     aligned_empty,
@@ -26,7 +27,6 @@ from clapas.compiled.simd import (
     scatter_rows,
     store,
 )
-from clapas.compiled.teams import run_on_threads
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.problems.blocks import compile_time
 from clapas.solvers.local.canonical import N_COEFFICIENTS
@@ -63,7 +63,7 @@ class BlockedSweeps(ParallelSweeps):
         self._data = aligned_empty((n_blocks, 6 * self._size + 3 + N_COEFFICIENTS, WIDTH))
         arguments = contacts.G, contacts.w, contacts.coefficients, contacts.turn, *compile_time(contacts.G)
         n_threads = thread_count(settings.threads, len(self._turn), n_blocks)
-        run_on_threads(n_threads, lambda worker: fill_data(worker, self._stored, *arguments, self._data))
+        launch(n_threads, fill_data, self._stored, *arguments, self._data)
         self.r = aligned_zeros((n_blocks, 3, WIDTH))
         write_impulses(self._stored, contacts.turn, guess, self.r)
         # Rows of whole cache lines: a body is read and written by vectors.
@@ -95,7 +95,7 @@ class BlockedSweeps(ParallelSweeps):
         settings = self._settings.part, self._settings.relaxation, size, self._memory
         arguments = self._bounds, data, bodies, *settings, r, self.y
         n_threads = thread_count(self._settings.threads, len(self._turn), len(self._bounds) // 2)
-        run_on_threads(n_threads, lambda worker: sweep_blocks(worker, count, *arguments))
+        launch(n_threads, sweep_blocks, count, *arguments)
 
     def _accelerated(self, count: int) -> int:
         """Extrapolate once the first sweeps have not been enough."""

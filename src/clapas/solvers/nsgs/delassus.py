@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.teams import run_on_threads
+from clapas.compiled.sharing import launch
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.local.canonical import coefficients_of
@@ -89,7 +89,7 @@ class DelassusSweeps(Sweeps):
         assert isinstance(self._order, Coloured)
         arguments = self._slabs, *matrix, self.r
         size = thread_count(self._order.threads, len(self.r), len(self._slabs) // 2)
-        run_on_threads(size, lambda worker: sweep_delassus_slabs(worker, count, *arguments))
+        launch(size, sweep_delassus_slabs, count, *arguments)
 
 
 @kernel

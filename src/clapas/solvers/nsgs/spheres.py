@@ -17,6 +17,7 @@ import numpy as np
 
 from clapas.compiled import inlined, kernel
 from clapas.compiled.prefetch import AHEAD, prefetch
+from clapas.compiled.sharing import launch
 from clapas.compiled.simd import (
     WIDTH,
     aligned_empty,
@@ -30,7 +31,6 @@ from clapas.compiled.simd import (
     store,
     where,
 )
-from clapas.compiled.teams import run_on_threads
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE
 from clapas.problems.contact import ContactProblem
@@ -81,12 +81,12 @@ class SphereSweeps(ParallelSweeps):
         self.y = aligned_zeros((blocks.n_bodies + len(self._bounds) - 1, ROW), precision)
         self._momentum = Momentum.none(precision)
         contacts = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
-        self._on_threads(lambda worker: fill(worker, self._stored, *contacts, self._data, self._w, self.r))
+        launch(self._threads, fill, self._stored, *contacts, self._data, self._w, self.r)
 
     def impulses(self) -> Array:
         """The current impulses in the frames and the order of the problem."""
         r, normal = np.empty_like(self._blocks.normal), self._blocks.normal
-        self._on_threads(lambda worker: read_impulses(worker, self._stored, normal, self.r, r))
+        launch(self._threads, read_impulses, self._stored, normal, self.r, r)
         return r
 
     def glance(self) -> float | None:
@@ -105,16 +105,16 @@ class SphereSweeps(ParallelSweeps):
         squares = np.zeros((len(self._bounds) - 1, 2))
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
         r, x = self.r.reshape(-1), self.y
-        self._on_threads(lambda worker: violations(worker, *blocks, r, x, squares))
+        launch(self._threads, violations, *blocks, r, x, squares)
         total, changed = squares.sum(axis=0)
         return float(total), float(changed)
 
     def refresh(self) -> None:
         """Velocities and spins under the current impulses."""
         carried = self.y.copy() if len(self._momentum.y) else self.y
-        self._on_threads(lambda worker: put_free(worker, self._number, self._blocks.x_free, self.y))
+        launch(self._threads, put_free, self._number, self._blocks.x_free, self.y)
         blocks = self._bounds, self._data.reshape(-1), self._bodies, self.r.reshape(-1), self.y
-        self._on_threads(lambda worker: push_all(worker, *blocks))
+        launch(self._threads, push_all, *blocks)
         self._momentum.correct(carried, self.y)
 
     def rows(self, bodies: Indices) -> Indices:
@@ -132,7 +132,7 @@ class SphereSweeps(ParallelSweeps):
     def _sweep(self, count: int, momentum: Momentum) -> None:
         blocks = self._bounds, self._data.reshape(-1), self._w.reshape(-1), self._bodies
         r, y, relaxation = self.r.reshape(-1), self.y, self._settings.relaxation
-        self._on_threads(lambda worker: sweep(worker, count, relaxation, *blocks, momentum, r, y))
+        launch(self._threads, sweep, count, relaxation, *blocks, momentum, r, y)
 
     def _accelerated(self, count: int) -> int:
         """Prepare momentum; change to double precision once single precision is in doubt."""
@@ -143,9 +143,6 @@ class SphereSweeps(ParallelSweeps):
         if self._settings.acceleration:
             self._momentum = self._leader.ahead(count, self._momentum, self.r, self.y)
         return count
-
-    def _on_threads(self, work: Any) -> None:
-        run_on_threads(self._threads, work)
 
 
 @kernel
