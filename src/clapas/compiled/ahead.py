@@ -1,12 +1,12 @@
-"""Kernels compiled by a second process, while a first run compiles those that it needs before them.
+"""Kernels compiled by other processes, while a first run compiles those that it needs before them.
 
 A run compiles its kernels one after the other, each when it is called. Which ones a usual run will call is
 known beforehand: ``first-kernels.json`` lists them in the order of need, as found by ``python -m
-benchmarks.first_kernels --write``. Where a core is free another process goes through the list from its end,
-and the two meet. Each kernel is compiled by one of them and loaded by the other; a list that is out of date
-costs time of that core and nothing else.
+benchmarks.first_kernels --write``. Where cores are free other processes go through the list from its end,
+until they meet the run. Each kernel is compiled by one of them and loaded by the others; a list that is out
+of date costs time of those cores and nothing else.
 
-The other process ends with the run, whatever ends it: it is killed, and it sees the end of its input.
+The other processes end with the run, whatever ends it: they are killed, and they see the end of their input.
 ``CLAPAS_AHEAD=0`` forbids it.
 """
 
@@ -36,31 +36,37 @@ Usual = Literal["few", "many"]
 LIST = Path(__file__).with_name("first-kernels.json")
 WORTH_A_PROCESS = 6  # kernels to compile; fewer take no longer than its imports
 IDLE_ENOUGH = 0.6  # of a core
+MOST = 3  # processes: more would wait for the kernels of each other
 PACKAGE = Path(__file__).parents[1]
 
 
 @contextmanager
 def compiling_ahead(usual: Usual | None) -> Iterator[None]:
-    """Let another process compile what a usual run needs during the block, if that is worth it."""
-    helper = _started(usual) if usual is not None and _is_welcome() else None
+    """Let other processes compile what a usual run needs during the block, as many as are worth it."""
+    helpers = _started(usual) if usual is not None and _is_welcome() else []
     try:
         yield
     finally:
-        if helper is not None:
+        for helper in helpers:
             helper.kill()
+        for helper in helpers:
             helper.communicate()
 
 
 def _is_welcome() -> bool:
-    """Whether this process may start another: none that is one of many itself, and only for a free core."""
+    """Whether this process may start others: none that is one of many itself."""
     if os.environ.get("CLAPAS_AHEAD") == "0" or IS_SCALAR or config.DISABLE_JIT:
         return False
     if config.NUMBA_NUM_THREADS == 1 or not sys.executable or not hasattr(os, "sched_getaffinity"):
         return False
     is_alone = multiprocessing.parent_process() is None
-    if not is_alone or threading.current_thread() is not threading.main_thread():
-        return False
-    return len(os.sched_getaffinity(0)) > 1 and _idle_cores() > IDLE_ENOUGH
+    return is_alone and threading.current_thread() is threading.main_thread()
+
+
+def _free_cores() -> int:
+    """How many cores are free for other processes."""
+    others = len(os.sched_getaffinity(0)) - 1
+    return min(others, int(_idle_cores() + 1.0 - IDLE_ENOUGH))
 
 
 def _clocks() -> tuple[float, float]:
@@ -85,16 +91,16 @@ def _idle_cores() -> float:
 
 
 @cache  # kernels do not vanish: a process that has looked once need not look again
-def _started(usual: Usual) -> subprocess.Popen[bytes] | None:
-    if sum(not _is_kept(module, name) for module, name in _named(usual)) < WORTH_A_PROCESS:
-        return None
+def _started(usual: Usual) -> list[subprocess.Popen[bytes]]:
+    missing = sum(not _is_kept(module, name) for module, name in _named(usual))
     # without the folder of work in the path, where files of the user may have the names of packages
     command = [sys.executable, "-P", "-m", __name__, usual]
+    helpers: list[subprocess.Popen[bytes]] = []
     with suppress(OSError):  # no memory, no processes left: the run compiles for itself
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-    return None
+        for _ in range(min(MOST, missing // WORTH_A_PROCESS, _free_cores())):
+            nowhere = subprocess.DEVNULL
+            helpers.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere))
+    return helpers
 
 
 def _listed(usual: Usual) -> list[tuple[str, str, list[int]]]:

@@ -58,32 +58,48 @@ def test_the_process_ends_with_its_input(tmp_path: Path) -> None:
 def test_the_process_is_gone_after_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(usual: ahead.Usual) -> subprocess.Popen[bytes]:
+    def start(usual: ahead.Usual) -> list[subprocess.Popen[bytes]]:
         command = [sys.executable, "-c", "import time; time.sleep(600)"]
-        started.append(subprocess.Popen(command, stdin=subprocess.PIPE))
-        return started[-1]
+        started.extend(subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(2))
+        return started
 
     monkeypatch.setattr(ahead, "_is_welcome", lambda: True)
     monkeypatch.setattr(ahead, "_started", start)
     with suppress(KeyboardInterrupt), ahead.compiling_ahead("few"):
-        assert started[0].poll() is None
+        assert [process.poll() for process in started] == [None, None]
         raise KeyboardInterrupt
-    assert started[0].returncode is not None
+    assert all(process.returncode is not None for process in started)
     with ahead.compiling_ahead(None):
-        assert len(started) == 1
+        assert len(started) == 2
 
 
 def test_no_process_where_the_list_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "_is_kept", lambda module, name: True)
-    assert ahead._started.__wrapped__("few") is None
+    assert ahead._started.__wrapped__("few") == []
 
 
-def test_processes_are_started_for_free_cores_by_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("cores", "idle", "expected"), [(1, 0.0, 0), (2, 0.5, 0), (2, 0.9, 1), (8, 1.7, 2), (8, 7.0, 3)]
+)
+def test_a_process_for_each_free_core(
+    monkeypatch: pytest.MonkeyPatch, cores: int, idle: float, expected: int
+) -> None:
+    class Helper:
+        def __init__(self, command: list[str], **files: int) -> None:
+            assert command[-1] == "many"
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", Helper)
+    monkeypatch.setattr(ahead, "_is_kept", lambda module, name: False)
+    monkeypatch.setattr(ahead, "_idle_cores", lambda: idle)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    assert len(ahead._started.__wrapped__("many")) == expected
+
+
+def test_processes_are_started_by_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLAPAS_AHEAD")
     monkeypatch.setattr(ahead, "IS_SCALAR", False)
     monkeypatch.setattr(ahead.config, "NUMBA_NUM_THREADS", 2)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
-    monkeypatch.setattr(ahead, "_idle_cores", lambda: 1.0)
     assert ahead._is_welcome()
 
     answers: list[bool] = []
@@ -92,8 +108,5 @@ def test_processes_are_started_for_free_cores_by_the_main_thread(monkeypatch: py
     thread.join()
     assert answers == [False]
 
-    monkeypatch.setattr(ahead, "_idle_cores", lambda: 0.2)
-    assert not ahead._is_welcome()
-    monkeypatch.setattr(ahead, "_idle_cores", lambda: 1.0)
     monkeypatch.setenv("CLAPAS_AHEAD", "0")
     assert not ahead._is_welcome()
