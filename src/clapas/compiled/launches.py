@@ -8,17 +8,18 @@ that function.
 
 The desk holds the numbers that all members see:
 
-``WORD``      number of the launch, and how many of its shares nobody has taken yet
+``LEFT``      shares that nobody has taken yet, a bit each
 ``DONE``      shares that are done
 ``CODE``      address of the function that does a share
 ``FRAME``     address of the arguments
 ``CALLS``     launches of Python functions so far, for which members go back to Python
 ``RETURNS``   members that have come back from one, of all calls together
 
-To take a share is to replace the word by one with a share less. If that succeeds nothing has changed since
-the word was read: code and frame belong to that launch, which ends when the share is done. So a member that
-comes late, or not at all because others use its core, delays nobody: the launching thread takes what is left.
-Only where threads wait for each other inside a kernel (:func:`clapas.compiled.threads.wait`) are all needed.
+To take a share is to replace that number by one without its bit, if it has not changed meanwhile. Code and
+frame then belong to that share, since the launch ends only when it is done. Each thread takes the share of its
+rank if it can: what it wrote there in the launch before is in the caches of its core. A member that comes
+late, or not at all because others use its core, delays nobody: those who are done take what is left. Only
+where threads wait for each other inside a kernel (:func:`clapas.compiled.threads.wait`) are all needed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from numba.core import types
 
 from clapas.compiled import intrinsic, kernel
 from clapas.compiled.counters import leave_the_core, pause
-from clapas.compiled.threads import SPINS, Worker
+from clapas.compiled.threads import MOST, SPINS, Worker
 from clapas.typing import Array, Indices
 
 cgutils: Any = numba_cgutils
@@ -42,11 +43,9 @@ WHOLE: Any = ir.IntType(64)
 SHARE: Any = ir.FunctionType(ir.VoidType(), [WHOLE, WHOLE])  # address of the frame, rank
 
 APART = 16  # numbers between those that different threads write: two cache lines
-WORD, DONE, RETURNS = 0, APART, 2 * APART
+LEFT, DONE, RETURNS = 0, APART, 2 * APART
 CODE, FRAME, CALLS = 3 * APART, 3 * APART + 1, 3 * APART + 2
 DESK = 4 * APART
-BITS = 16
-SHARES = (1 << BITS) - 1  # the part of the word that counts shares
 ROOM = 8192  # bytes of a frame
 PATIENCE = 8000  # looks at the desk, some 200 µs, before a member gives up
 BREATH = 200  # pauses after a call: who makes it holds Python's lock until it is in a kernel itself
@@ -181,7 +180,7 @@ def hand_out(desk: Indices, frame: Array, worker: Worker, *arguments: Any) -> No
     leave_at(desk, CODE, framed(launched, frame, worker, arguments))
     leave_at(desk, FRAME, address(frame))
     leave_at(desk, DONE, 0)
-    leave_at(desk, WORD, (((look_at(desk, WORD) >> BITS) + 1) << BITS) + worker.size)
+    leave_at(desk, LEFT, (1 << worker.size) - 1)
 
 
 @cache
@@ -198,16 +197,17 @@ def launching(function: Any) -> Callable[..., None]:
 
 
 @kernel
-def take_part(desk: Indices) -> bool:
-    """Do one of the shares that are left; return whether there was one."""
+def take_part(desk: Indices, rank: int) -> bool:
+    """Do the share of this rank, or another that is left; return whether there was one."""
     while True:
-        word = look_at(desk, WORD)
-        left = word & SHARES
+        left = look_at(desk, LEFT)
         if left == 0:
             return False
-        code, frame = look_at(desk, CODE), look_at(desk, FRAME)
-        if swap_at(desk, WORD, word, word - 1):
-            do_share(code, frame, left - 1)
+        share = rank
+        while not (left >> share) & 1:
+            share = (share + 1) % MOST
+        if swap_at(desk, LEFT, left, left ^ (1 << share)):
+            do_share(look_at(desk, CODE), look_at(desk, FRAME), share)
             count_at(desk, DONE)
             return True
 
@@ -216,11 +216,12 @@ def take_part(desk: Indices) -> bool:
 def finish(desk: Indices, shares: int, is_off: bool) -> None:
     """Do the shares that are left, or take them back if the launch is called off; wait for the others."""
     while is_off:
-        word = look_at(desk, WORD)
-        left = word & SHARES
-        if swap_at(desk, WORD, word, word - left):
-            shares, is_off = shares - left, False
-    while take_part(desk):
+        left = look_at(desk, LEFT)
+        if swap_at(desk, LEFT, left, 0):
+            is_off = False
+            for share in range(MOST):
+                shares -= (left >> share) & 1
+    while take_part(desk, 0):
         pass
     settle(desk, DONE, shares)
 
@@ -238,11 +239,11 @@ def settle(desk: Indices, place: int, goal: int) -> None:
 
 
 @kernel
-def stand_by(desk: Indices, calls: int) -> bool:
+def stand_by(desk: Indices, rank: int, calls: int) -> bool:
     """Do shares as they come, until a Python function is called; return False if patience ends before."""
     looks = 0
     while look_at(desk, CALLS) == calls:
-        if take_part(desk):
+        if take_part(desk, rank):
             looks = 0
         looks += 1
         if looks > PATIENCE:

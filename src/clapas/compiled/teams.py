@@ -21,10 +21,9 @@ import numpy as np
 from clapas.compiled.launches import (
     CALLS,
     DESK,
+    LEFT,
     RETURNS,
     ROOM,
-    SHARES,
-    WORD,
     come_back,
     finish,
     launching,
@@ -115,7 +114,7 @@ class Team:
     def _serve(self, rank: int) -> None:
         calls = 0
         while True:
-            if not stand_by(self._desk, calls):
+            if not stand_by(self._desk, rank, calls):
                 self._sleep(rank, calls)
                 continue
             calls += 1
@@ -134,7 +133,7 @@ class Team:
         Who launches writes to the desk before it looks for sleepers, and both look under Python's lock: the
         launch finds the sleeper, or the sleeper finds the launch.
         """
-        while self._desk[CALLS] == calls and not self._desk[WORD] & SHARES:
+        while self._desk[CALLS] == calls and not self._desk[LEFT]:
             self._sleeps[rank] = True
-            if self._desk[CALLS] == calls and not self._desk[WORD] & SHARES:
+            if self._desk[CALLS] == calls and not self._desk[LEFT]:
                 self._alarms[rank].get()

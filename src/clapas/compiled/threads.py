@@ -33,6 +33,7 @@ else:
 parallel: Any = numba_parallel
 RELEASED = 1 << 62  # a counter beyond every barrier
 SHARE = WORTH_THREADS // 2  # contacts that keep a thread busy for longer than it takes to start it
+MOST = 62  # threads at work together
 SPINS = 300  # looks at a counter, some 6 µs, before leaving the core to others
 
 
@@ -92,7 +93,7 @@ def thread_count(wanted: int | None, work: int, pieces: int) -> int:
         return 1
     if wanted is None:
         wanted = 1 if work < WORTH_THREADS else min(_allowed()(), work // SHARE)
-    return max(1, min(wanted, int(config.NUMBA_NUM_THREADS), pieces))
+    return max(1, min(wanted, int(config.NUMBA_NUM_THREADS), pieces, MOST))
 
 
 @cache
