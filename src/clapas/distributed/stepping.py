@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clapas.bodies.rigid.motion import GYRO_ROUNDS, moved, work
+from clapas.bodies.rigid.motion import GYRO_ROUNDS, moved, work_on_many
 from clapas.distributed.communication import Ghosts
 from clapas.distributed.domain import Domain
 from clapas.distributed.hosting import follow_host, step_of_host
@@ -247,7 +247,7 @@ class _StepData:
         )
         own = domain.own_model
         is_moving = own.movable & model.movable
-        contact_work = work(own.mass, own.inertia, is_moving, middle.velocity, free, velocity)
+        contact_work = work_on_many(own.mass, own.inertia, is_moving, middle.velocity, free, velocity)
         walls = part.work_of_walls(r)
         given = work_of_loads(own, state.velocity, middle, velocity, dt) - walls
         verdict = status, residual, iterations, seconds

@@ -22,6 +22,8 @@ from clapas.bodies.rigid.motion import (
     fill_couples_3d,
 )
 from clapas.compiled import kernel
+from clapas.compiled.sharing import share_visits
+from clapas.compiled.threads import Worker, chunk
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
 from clapas.dynamics.crushing import Crushed, worst_crushed
@@ -105,10 +107,10 @@ class ContactsInStep:
         material = self.model.colliders.material
         return material[self.contacts.collider_a], material[self.contacts.collider_b]
 
-    def law(self, table: Array) -> Array:
-        """Entries (n,) of a table of laws for each contact."""
+    def law(self, table: Array) -> Array | float:
+        """Entries (n,) of a table of laws for each contact; one number if all pairs have the same."""
         first = table.flat[0]
-        return np.full(len(self.contacts), first) if (table == first).all() else table[self.materials]
+        return float(first) if (table == first).all() else table[self.materials]
 
 
 # -------------------------------------------------------------------- geometry
@@ -219,7 +221,7 @@ def _scale(near: ContactsInStep, shape: tuple[int, ...]) -> Array:
 # -------------------------------------------------------------------- laws
 
 
-ProblemFactory = Callable[[Array | None, Array, Array | None], ContactProblem]
+ProblemFactory = Callable[[Array | None, Array | float, Array | None], ContactProblem]
 """Builds the problem from imposed velocities w, friction mu and given impulses (n, k), those of cohesion."""
 
 
@@ -229,7 +231,7 @@ def under_laws(near: ContactsInStep, geometry: Geometry, build: ProblemFactory) 
     if near.lead is not None:
         geometry = geometry._replace(wall=_with_lead(near, geometry))
     shape = len(contacts), geometry.scale.shape[1]
-    cohesion, pull = near.law(laws.cohesion) * near.dt, None
+    cohesion, pull = np.full(len(contacts), near.law(laws.cohesion) * near.dt), None
     if laws.cohesion.any():
         pull = np.zeros(shape)
         pull[:, 0] = -cohesion
@@ -264,24 +266,34 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
     Where bodies touch, restitution times the velocity before; where they are apart, the velocity at which
     the gap closes in one step.
     """
-    are_apart, d = bool(apart.any()), near.model.d
-    if geometry.wall is None and geometry.before is None and not are_apart:
-        return None
-    w = np.zeros(shape) if geometry.wall is None else geometry.wall.copy()
-    if geometry.before is not None:
+    w, before, d = geometry.wall, geometry.before, near.model.d
+    if before is not None:
+        w = np.zeros(shape) if w is None else w.copy()
         laws, touch = near.model.laws, ~apart
-        w[:, 0] += touch * near.law(laws.restitution) * geometry.before[:, 0]
-        tangential = (touch * near.law(laws.tangential_restitution))[:, None]
-        w[:, 1:d] += tangential * geometry.before[:, 1:d]
-    if are_apart:
-        close_gaps(near.contacts.gap, apart, near.dt, w)
+        w[:, 0] += touch * near.law(laws.restitution) * before[:, 0]
+        w[:, 1:d] += (touch * near.law(laws.tangential_restitution))[:, None] * before[:, 1:d]
+    if not apart.any():
+        return w
+    others, w = np.empty((0, shape[1])) if w is None else w, np.empty(shape)
+    share_visits(len(w), close_gaps, near.contacts.gap, apart, near.dt, others, w)
     return w
 
 
 @kernel
-def close_gaps(gap: Array, apart: Mask, dt: float, w: Array) -> None:
-    """Add the velocity at which gaps close in one step, where bodies are apart."""
-    for i in range(len(gap)):
+def close_gaps(worker: Worker, gap: Array, apart: Mask, dt: float, others: Array, w: Array) -> None:
+    """One thread's part of the velocities at which gaps close in one step, where bodies are apart.
+
+    They are added to ``others``, which has no rows where these are zero.
+    """
+    (first, last), size = chunk(worker, len(w)), w.shape[1]
+    numbers, given = w.reshape(-1), others.reshape(-1)
+    if len(given) > 0:
+        for k in range(first * size, last * size):
+            numbers[k] = given[k]
+    else:
+        for k in range(first * size, last * size):
+            numbers[k] = 0.0
+    for i in range(first, last):
         if apart[i]:
             w[i, 0] += gap[i] / dt
 

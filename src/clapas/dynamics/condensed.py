@@ -116,7 +116,7 @@ def condensed_problem(
         if not (stays := moves | near.rub).all():
             return condensed_problem(near.where(stays), joints, free, linked)
 
-    def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def build(w: Array | None, mu: Array | float, pull: Array | None) -> ContactProblem:
         q, C, n_links = q_free.copy(), np.zeros((len(G), width)), len(G) - n
         C[:n, 0] = open_row
         if w is not None:
@@ -125,7 +125,7 @@ def condensed_problem(
             q[:n] += (W[: n * width, : n * width] @ pull.ravel()).reshape(n, width)
         if links is not None:
             q[n:, : model.d] += links.w
-            mu, C[n:, : model.d] = np.concatenate((mu, links.mu)), links.compliance
+            mu, C[n:, : model.d] = np.append(np.full(n, mu), links.mu), links.compliance
         kind = RollingProblem if model.laws.has_couples else ContactProblem
         return kind.from_full(W + np.diag(C.ravel()), q, mu=mu, section=sections(near, n_links))
 

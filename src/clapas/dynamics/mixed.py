@@ -123,7 +123,7 @@ class _Statement:
     b: Array | None
     inverses: dict[int, Inverse]
 
-    def __call__(self, w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def __call__(self, w: Array | None, mu: Array | float, pull: Array | None) -> ContactProblem:
         n, f, rows, C = len(self.near.contacts), -(self.M @ self.v_free), self.H, None
         if pull is not None:
             f = f - self.H.T @ pull.ravel()
@@ -137,7 +137,7 @@ class _Statement:
             spare = ((0, 0), (0, width - d))  # links have no couples
             w = np.concatenate((np.zeros((n, width)) if w is None else w, np.pad(links.w, spare)))
             C = np.concatenate((np.zeros((n, width)) if C is None else C, np.pad(links.compliance, spare)))
-            mu = np.concatenate((mu, links.mu))
+            mu = np.append(np.full(n, mu), links.mu)
         kind = RollingProblem if self.near.model.laws.has_couples else ContactProblem
         return kind(
             M=self.M,

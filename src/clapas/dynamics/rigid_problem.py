@@ -60,7 +60,7 @@ def rigid_problem(
         return rigid_problem(near, free, part_of=part_of, pushed=pushed)
     kind = RollingProblem if model.laws.has_couples else ContactProblem
 
-    def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def build(w: Array | None, mu: Array | float, pull: Array | None) -> ContactProblem:
         moved = blocks if pull is None else pushed(blocks, pull)
         return kind.from_blocks(moved, mu=mu, w=w, section=sections(near))
 

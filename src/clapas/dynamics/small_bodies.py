@@ -74,7 +74,7 @@ def small_bodies_problem(near: ContactsInStep, systems: SystemsInStep, free: Arr
         d,
     )
 
-    def build(w: Array | None, mu: Array, pull: Array | None) -> ContactProblem:
+    def build(w: Array | None, mu: Array | float, pull: Array | None) -> ContactProblem:
         moved = packed if pull is None else packed.pushed(pull)
         return ContactProblem.from_packed(moved, mu=mu, w=w, section=sections(near))
 

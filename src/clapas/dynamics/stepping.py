@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from clapas.bodies.links import Account
-from clapas.bodies.rigid.motion import moved, work
+from clapas.bodies.rigid.motion import moved, work_on_many
 from clapas.compiled.threads import one_blas_thread
 from clapas.dynamics.assembly import ContactsInStep
 from clapas.dynamics.births import with_births, work_of_laying
@@ -359,7 +359,8 @@ def _accounts(at: Instant, answer: Solved, end: State) -> tuple[float, float]:
     """Work of contacts and joints (J), and external work: of loads, guides and walls that move."""
     model, middle, problem, r = at.model, at.middle, answer.problem, answer.solution.r
     velocity = answer.velocity
-    internal = work(model.mass, model.inertia, model.movable, middle.velocity, answer.free, velocity)
+    bodies = model.mass, model.inertia, model.movable
+    internal = work_on_many(*bodies, middle.velocity, answer.free, velocity)
     internal += answer.systems.work(answer.others)
     walls = problem.work_of_walls(r)
     outside = work_of_loads(model, at.start.velocity, middle, velocity, at.dt) - walls

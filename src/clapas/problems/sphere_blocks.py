@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined, kernel
+from clapas.compiled.comparing import are_equal
 from clapas.compiled.prefetch import prefetch_bodies
 from clapas.compiled.sharing import launch
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
@@ -114,6 +115,12 @@ class SphereBlocks(BodyBlocks):
     def with_free(self, rows: Array) -> SphereBlocks:
         """The same bodies with other rows x_free."""
         return SphereBlocks(self.normal, self.reach, self.bodies, rows, self.orientation)
+
+    def lighter(self, bodies: Indices, factors: Indices) -> SphereBlocks:
+        """The same motion without impulses, some bodies so many times lighter."""
+        rows, arms = self.x_free.copy(), (self.normal, self.reach, self.bodies)
+        rows[bodies, 6:] *= factors[:, None]
+        return SphereBlocks(*arms, rows, self.orientation, extremes=self.extremes)
 
     def largest_term(self) -> float:
         """Size of the terms that add up to the free velocities at the contacts (m/s)."""
@@ -231,16 +238,11 @@ class SphereBlocks(BodyBlocks):
         """The rows of the bodies under the impulses r, kept for whoever asks next."""
         if len(r) > MOST_KEPT:
             return self.moved(r)
-        if self._last is None or not self._are_equal(self._last[0], r):
+        if self._last is None or not are_equal(self._last[0], r):
             kept = np.empty_like(r)
             self.__dict__["_last"] = kept, self._add_impulses(self.x_free, r, kept)
         assert self._last is not None
         return self._last[1]
-
-    def _are_equal(self, one: Array, other: Array) -> bool:
-        differences = np.zeros(self._threads, dtype=np.int64)
-        launch(self._threads, count_differences, one, other, differences)
-        return not differences.any()
 
     def _add_impulses(self, start: Array, r: Array, kept: Array | None = None) -> Array:
         """Rows of the bodies after the impulses r; ``kept`` (n, 3) gets a copy of these."""
@@ -399,17 +401,6 @@ def diagonal(reach: Array, bodies: Indices, x: Array, i: int) -> tuple[float, fl
     a, b = bodies[i, 0], bodies[i, 1]
     along = x[a, 6] + x[b, 6]
     return along, along + reach[i, 0] ** 2 * x[a, 7] + reach[i, 1] ** 2 * x[b, 7]
-
-
-@kernel
-def count_differences(worker: Worker, one: Array, other: Array, differences: Indices) -> None:
-    """One thread's part of the numbers in which two tables (n, 3) differ."""
-    first, last = chunk(worker, len(one))
-    count = 0
-    for i in range(first, last):
-        for k in range(3):
-            count += one[i, k] != other[i, k]
-    differences[worker.rank] = count
 
 
 @kernel

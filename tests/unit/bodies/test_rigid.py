@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from clapas.bodies.rigid.motion import fill_blocks_2d, fill_blocks_3d, moved, spin_freely
+from clapas.bodies.rigid.motion import (
+    fill_blocks_2d,
+    fill_blocks_3d,
+    moved,
+    spin_freely,
+    work,
+    work_on_many,
+)
+from clapas.compiled import limited_threads
 from clapas.problems.blocks import frames
 
 
@@ -102,3 +111,20 @@ def test_rows_give_the_relative_velocity_of_the_material_points(seed: int, d: in
     y = np.where(movable[:, None], velocity / scale, 0.0)
     u = np.einsum("sdk,sk->d", G[0], y) + w[0]
     np.testing.assert_allclose(u, frame[0] @ (material[1] - material[0]), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [3, 1024, 1025, 20_000])
+@pytest.mark.parametrize("d", [2, 3])
+def test_work_has_the_same_bits_on_any_number_of_threads(n: int, d: int) -> None:
+    rng, turns = np.random.default_rng(n), 1 if d == 2 else 3
+    mass, inertia, movable = rng.uniform(1, 2, n), rng.uniform(1, 2, (n, turns)), rng.random(n) < 0.9
+    before, free, after = rng.normal(size=(3, n, d + turns))
+    after[::5] = free[::5]
+    masses = np.hstack((np.repeat(mass[:, None], d, axis=1), inertia))
+    expected = 0.5 * np.sum((masses * (after - free) * (before + after))[movable])
+    found = set()
+    for threads in (1, 2):
+        with limited_threads(threads, n):
+            found.add(work_on_many(mass, inertia, movable, before, free, after))
+    assert found == {work(mass, inertia, movable, before, free, after)}
+    assert found.pop() == pytest.approx(expected, rel=1e-12)

@@ -146,7 +146,6 @@ class NSGS(IterativeSolver):
         order = self.order or (Coloured() if n >= SEVERAL else Given())
         threads = order.threads if isinstance(order, Coloured) else None
         settings = SweepSettings(part, self.relaxation, self.acceleration, threads, self.tol, is_single)
-        one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
         blocks = problem.blocks if self.form != "delassus" else None
         is_plain = isinstance(problem.cone, CoulombCone)
         if not isinstance(problem.section, COMPILED_SECTIONS):
@@ -155,6 +154,7 @@ class NSGS(IterativeSolver):
             by_vectors = self._by_vectors(problem, settings, guess)
             if by_vectors is not None:
                 return by_vectors
+        one_by_one = Visits(n, order if isinstance(order, Shuffled) else Given())
         if blocks is not None and is_plain:
             return BodySweeps(blocks, problem.w, problem.mu, part, self.relaxation, one_by_one, guess)
         if self.form != "delassus" and (blocks is not None or problem.ragged is not None):

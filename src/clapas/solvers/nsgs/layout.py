@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clapas.compiled import kernel
+from clapas.compiled.comparing import are_equal
 from clapas.compiled.prefetch import AHEAD, prefetch
 from clapas.compiled.simd import WIDTH
 from clapas.compiled.sorting import counting_sort
@@ -61,7 +62,7 @@ class BlockLayout:
     def __call__(self, bodies: Indices, n_bodies: int) -> Blocks:
         """The layout of contacts between these bodies; see :func:`arrange`."""
         last = self._last
-        if last is not None and last[1] == n_bodies and np.array_equal(last[0], bodies):
+        if last is not None and last[1] == n_bodies and are_equal(last[0], bodies):
             blocks = last[2]
         else:
             blocks = arrange(bodies, n_bodies)

@@ -13,6 +13,8 @@ import math
 import numpy as np
 
 from clapas.compiled import kernel
+from clapas.compiled.sharing import launch
+from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.problems.contact import ContactProblem
 from clapas.problems.sphere_blocks import SphereBlocks
 from clapas.typing import Array
@@ -28,29 +30,37 @@ REFUSALS = 3  # residuals within tol in single precision but not in double, befo
 
 def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: Array) -> bool:
     """Whether sweeps can reach a residual in single precision, judging by the data and a guess (n, 3)."""
-    responses = blocks.x_free[:-1, 6:]
-    if tol < COARSE or not len(responses):
+    if tol < COARSE or not blocks.n_bodies:
         return False
-    heaviest, lightest = responses[:, 0].min(), responses[:, 0].max()
-    if not (
-        0.0 < heaviest and lightest <= LARGEST_MASS_RATIO * heaviest and responses.max() < LARGEST_RESPONSE
-    ):
+    size = thread_count(None, len(guess), len(guess))
+    found = np.empty((size, 4))
+    launch(size, find_sizes, blocks.x_free[:-1], problem.response, guess, found)
+    heaviest, lightest, largest = found[:, 0].min(), found[:, 1].max(), found[:, 1:3].max()
+    if not (0.0 < heaviest and lightest <= LARGEST_MASS_RATIO * heaviest and largest < LARGEST_RESPONSE):
         return False
     speed = problem.free_speed
     impulse = speed / math.sqrt(max(1, blocks.n_contacts)) / lightest
     if not SMALLEST < impulse < LARGEST:
         return False
-    changed = math.sqrt(square_of_changes(problem.response, guess))
-    return MARGIN * EPSILON * changed <= tol * speed
+    return MARGIN * EPSILON * math.sqrt(found[:, 3].sum()) <= tol * speed
 
 
 @kernel
-def square_of_changes(response: Array, r: Array) -> float:
-    """Σ |λ r|², the velocities that impulses cause at their own contacts."""
-    total = 0.0
-    for i in range(len(r)):
+def find_sizes(worker: Worker, x: Array, response: Array, r: Array, found: Array) -> None:
+    """One thread's part of what decides on the precision, in its row of ``found``.
+
+    The least and the largest response of a body to an impulse, the largest to a moment, and Σ |λ r|², the
+    squares of the velocities that impulses cause at their own contacts.
+    """
+    least, most, most_turned, total = np.inf, 0.0, 0.0, 0.0
+    first, last = chunk(worker, len(x))
+    for body in range(first, last):
+        least, most, most_turned = min(least, x[body, 6]), max(most, x[body, 6]), max(most_turned, x[body, 7])
+    first, last = chunk(worker, len(r))
+    for i in range(first, last):
         total += response[i] ** 2 * (r[i, 0] ** 2 + r[i, 1] ** 2 + r[i, 2] ** 2)
-    return total
+    row = found[worker.rank]
+    row[0], row[1], row[2], row[3] = least, most, most_turned, total
 
 
 class Doubts:

@@ -75,9 +75,10 @@ class SphereSweeps(ParallelSweeps):
         problem, blocks, n_blocks = self._problem, self._blocks, len(self._bodies) // (2 * WIDTH)
         w = imposed(problem.imposed)
         self._data = aligned_empty((n_blocks, ROWS, WIDTH), precision)
+        lanes = (n_blocks, 3, WIDTH)
         # One w for all if they are zero.
-        self._w = aligned_zeros((n_blocks if len(w) else 1, 3, WIDTH), precision)
-        self.r = aligned_zeros((n_blocks, 3, WIDTH), precision)
+        self._w = aligned_empty(lanes, precision) if len(w) else aligned_zeros((1, 3, WIDTH), precision)
+        self.r = aligned_empty(lanes, precision)
         self.y = aligned_zeros((blocks.n_bodies + len(self._bounds) - 1, ROW), precision)
         self._momentum = Momentum.none(precision)
         contacts = blocks.normal, blocks.reach, blocks.bodies, blocks.x_free, problem.mu, w, guess
@@ -166,15 +167,25 @@ def fill(
     """
     first, last = chunk(worker, len(data))
     for place in range(first * WIDTH, last * WIDTH):
-        later = stored[min(place + AHEAD, len(stored) - 1)]
+        later = stored[min(place + 2 * AHEAD, len(stored) - 1)]
         prefetch(normal, later)
         prefetch(reach, later)
         prefetch(bodies, later)
         prefetch(guess, later)
+        prefetch(mu, later)
+        if len(w) > 0:
+            prefetch(w, later)
+        soon = stored[min(place + AHEAD, len(stored) - 1)]  # its bodies are known by now
+        if soon >= 0:
+            prefetch(x, bodies[soon, 0])
+            prefetch(x, bodies[soon, 1])
         i, block, l = stored[place], place // WIDTH, place % WIDTH
         if i < 0:
             for k in range(ROWS):
                 data[block, k, l] = 0.0
+            put((0.0, 0.0, 0.0), r, block, l)
+            if len(w) > 0:
+                put((0.0, 0.0, 0.0), lanes_of_w, block, l)
             continue
         along, across = diagonal(reach, bodies, x, i)
         for k in range(3):
