@@ -16,8 +16,8 @@ The desk holds the numbers that all members see:
 ``RETURNS``   members that have come back from one, of all calls together
 
 To take a share is to replace that number by one without its bit, if it has not changed meanwhile. Code and
-frame then belong to that share, since the launch ends only when it is done. Each thread takes the share of its
-rank if it can: what it wrote there in the launch before is in the caches of its core. A member that comes
+frame then belong to that share, since the launch ends only when it is done. Each thread takes the share of
+its rank if it can: what it wrote there in the launch before is in the caches of its core. A member that comes
 late, or not at all because others use its core, delays nobody: those who are done take what is left. Only
 where threads wait for each other inside a kernel (:func:`clapas.compiled.threads.wait`) are all needed.
 """

@@ -174,18 +174,14 @@ class BorderedProblem:
         if not len(several):
             return problem
         if isinstance(blocks, SphereBlocks):
-            x_free = blocks.x_free.copy()
-            x_free[several, 6:] *= copies[several, None]
-            light: BodyBlocks = blocks.with_free(x_free)
+            light: BodyBlocks = blocks.lighter(several, copies[several])
         else:
             root = np.sqrt(copies)
             G = blocks.G * root[blocks.bodies][:, :, None, None]
             light = BodyBlocks(
                 G, blocks.bodies, blocks.y_free / root[:, None], blocks.root * root[:-1, None, None]
             )
-        result = type(problem).from_blocks(light, mu=problem.mu, w=problem.imposed)
-        result.kept = problem.kept
-        return result
+        return problem.with_masses(light)
 
 
 def motion_under_all(ghosts: Ghosts, blocks: BodyBlocks, r: Array) -> Array:

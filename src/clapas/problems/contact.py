@@ -316,6 +316,15 @@ class ContactProblem:
                 validation.refuse_nonfinite(name, data)
         return self
 
+    def with_masses(self, blocks: BodyBlocks) -> Self:
+        """The same contacts, laws and free velocities between bodies of other masses."""
+        problem = self._without_data("global", self.name, by_blocks=True)
+        problem.blocks, problem.n_dof, problem.kept = blocks, self.n_dof, self.kept
+        problem.mu, problem.section, problem.free_speeds = self.mu, self.section, self.free_speeds
+        if self.imposed is not None:
+            problem.w = self.imposed
+        return problem._set_contacts(blocks)
+
     @property
     def is_definite(self) -> bool:
         """Whether M is positive definite (or was eliminated): v then follows from r."""

@@ -166,3 +166,25 @@ def test_velocities_asked_again_follow_the_impulses(compact: SphereBlocks) -> No
     assert not np.array_equal(compact.bodies_velocity(r), first)
     r[5, 0] -= 1.0
     np.testing.assert_array_equal(compact.bodies_velocity(impulses()), drawn(3).bodies_velocity(impulses()))
+
+
+@pytest.mark.parametrize("is_compact", [True, False], ids=["spheres", "blocks"])
+def test_lighter_bodies_have_the_same_law_and_free_motion(is_compact: bool) -> None:
+    """As ranks need for bodies that they share: nothing is checked or measured again, nothing is wrong."""
+    compact, some = drawn(3), np.arange(0, N_BODIES, 7)
+    factors = np.full(len(some), 2)
+    w, mu = impulses(6), np.linspace(0.0, 1.0, N_CONTACTS)
+    if is_compact:
+        plain = ContactProblem.from_blocks(compact, mu=mu, w=w)
+        light: BodyBlocks = compact.lighter(some, factors)
+    else:
+        plain, root = ContactProblem.from_blocks(as_blocks(compact), mu=mu, w=w), np.ones(N_BODIES + 1)
+        root[some], old = np.sqrt(2.0), as_blocks(compact)
+        G = old.G * root[old.bodies][:, :, None, None]
+        light = BodyBlocks(G, old.bodies, old.y_free / root[:, None], old.root * root[:-1, None, None])
+    changed, afresh = plain.with_masses(light), ContactProblem.from_blocks(light, mu=mu, w=w)
+    assert changed.free_speeds == pytest.approx(afresh.free_speeds, rel=1e-14)
+    assert changed.residual(r := impulses()) == pytest.approx(afresh.residual(r), rel=1e-12)
+    assert abs(changed.residual(r) / plain.residual(r) - 1.0) > 1e-3  # other masses, another answer
+    np.testing.assert_array_equal(changed.mu, mu)
+    np.testing.assert_array_equal(changed.w, w)
