@@ -11,8 +11,8 @@ from clapas.typing import Array, Indices
 
 
 def are_equal(one: Array | Indices, other: Array | Indices) -> bool:
-    """Whether two tables hold the same numbers; NaN equals nothing."""
-    if one.shape != other.shape or len(one) < WORTH_THREADS:
+    """Whether two arrays hold the same numbers; NaN equals nothing."""
+    if one.shape != other.shape or one.ndim != 2 or len(one) < WORTH_THREADS:
         return np.array_equal(one, other)
     threads = thread_count(None, len(one), len(one))
     differences = np.empty(threads, dtype=np.int64)

@@ -24,6 +24,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from clapas.compiled.comparing import are_equal
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import NotSolved, ProblemError, SettingsError
@@ -384,7 +385,7 @@ def run(
         x = record.add(
             done, seconds, residual, x, is_constant=x is guess
         )  # arrays of the method may be overwritten
-        if method and method.repeats_when_stuck and np.array_equal(x, previous):
+        if method and method.repeats_when_stuck and are_equal(x, previous):
             halted = halted or Status.STALLED
         if floor_of and _is_at_rounding_floor(record, limits.tol, floor_of):
             halted = halted or Status.ALMOST_SOLVED

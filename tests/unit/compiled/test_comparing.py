@@ -28,6 +28,13 @@ def test_tables_of_other_sizes_differ(n: int) -> None:
     assert not are_equal(np.zeros((n, 2)), np.zeros((n, 3)))
 
 
+def test_arrays_of_one_and_of_three_dimensions() -> None:
+    row, block = np.arange(20_000.0), np.zeros((20_000, 2, 2))
+    assert are_equal(row, row.copy())
+    assert not are_equal(row, row + 1.0)
+    assert are_equal(block, block.copy())
+
+
 @pytest.mark.parametrize("n", [100, 20_000])
 def test_nan_equals_nothing(n: int) -> None:
     table = np.zeros((n, 2))
