@@ -175,12 +175,13 @@ def address(context: Any, frame: Any) -> Any:
 launched: Any = None  # the kernel, in each copy of the function below
 
 
-def hand_out(desk: Indices, frame: Array, worker: Worker, *arguments: Any) -> None:
+def hand_out(desk: Indices, frame: Array, size: int, counter: Indices, *arguments: Any) -> None:
     """Write the arguments of a kernel to the frame, then as many shares as there are workers to the desk."""
+    worker = Worker(0, size, counter)  # made here, since tuples are slow to pass
     leave_at(desk, CODE, framed(launched, frame, worker, arguments))
     leave_at(desk, FRAME, address(frame))
     leave_at(desk, DONE, 0)
-    leave_at(desk, LEFT, (1 << worker.size) - 1)
+    leave_at(desk, LEFT, (1 << size) - 1)
 
 
 @cache

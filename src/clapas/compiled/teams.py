@@ -69,7 +69,7 @@ class Team:
         hand_out = launching(function)
         self._counter[0] = 0
         try:  # an interrupt may come anywhere
-            hand_out(self._desk, self._frame, self._workers[0], *arguments)
+            hand_out(self._desk, self._frame, self.size, self._counter, *arguments)
             self._wake()
             finish(self._desk, self.size, False)
         except BaseException:

@@ -22,8 +22,6 @@ from clapas.bodies.rigid.motion import (
     fill_couples_3d,
 )
 from clapas.compiled import kernel
-from clapas.compiled.sharing import share_visits
-from clapas.compiled.threads import Worker, chunk
 from clapas.convex.section import Polygons
 from clapas.convex.threshold import Thresholds
 from clapas.dynamics.crushing import Crushed, worst_crushed
@@ -266,34 +264,24 @@ def _imposed(near: ContactsInStep, geometry: Geometry, shape: tuple[int, int], a
     Where bodies touch, restitution times the velocity before; where they are apart, the velocity at which
     the gap closes in one step.
     """
-    w, before, d = geometry.wall, geometry.before, near.model.d
-    if before is not None:
-        w = np.zeros(shape) if w is None else w.copy()
+    are_apart, d = bool(apart.any()), near.model.d
+    if geometry.wall is None and geometry.before is None and not are_apart:
+        return None
+    w = np.zeros(shape) if geometry.wall is None else geometry.wall.copy()
+    if geometry.before is not None:
         laws, touch = near.model.laws, ~apart
-        w[:, 0] += touch * near.law(laws.restitution) * before[:, 0]
-        w[:, 1:d] += (touch * near.law(laws.tangential_restitution))[:, None] * before[:, 1:d]
-    if not apart.any():
-        return w
-    others, w = np.empty((0, shape[1])) if w is None else w, np.empty(shape)
-    share_visits(len(w), close_gaps, near.contacts.gap, apart, near.dt, others, w)
+        w[:, 0] += touch * near.law(laws.restitution) * geometry.before[:, 0]
+        tangential = (touch * near.law(laws.tangential_restitution))[:, None]
+        w[:, 1:d] += tangential * geometry.before[:, 1:d]
+    if are_apart:
+        close_gaps(near.contacts.gap, apart, near.dt, w)
     return w
 
 
 @kernel
-def close_gaps(worker: Worker, gap: Array, apart: Mask, dt: float, others: Array, w: Array) -> None:
-    """One thread's part of the velocities at which gaps close in one step, where bodies are apart.
-
-    They are added to ``others``, which has no rows where these are zero.
-    """
-    (first, last), size = chunk(worker, len(w)), w.shape[1]
-    numbers, given = w.reshape(-1), others.reshape(-1)
-    if len(given) > 0:
-        for k in range(first * size, last * size):
-            numbers[k] = given[k]
-    else:
-        for k in range(first * size, last * size):
-            numbers[k] = 0.0
-    for i in range(first, last):
+def close_gaps(gap: Array, apart: Mask, dt: float, w: Array) -> None:
+    """Add the velocity at which gaps close in one step, where bodies are apart."""
+    for i in range(len(gap)):
         if apart[i]:
             w[i, 0] += gap[i] / dt
 

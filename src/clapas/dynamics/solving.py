@@ -331,9 +331,11 @@ def _velocities(
         return problem.condensed.velocity(solution.r), at.systems.free
     v = solution.v
     assert v is not None
-    rigid, others = int(at.model.movable.sum()) * free.shape[1], at.systems.free
-    if len(v) > rigid:
-        v, others = split_velocity(v, rigid, at.systems)
+    others = at.systems.free
+    if at.systems.systems:
+        rigid = int(at.model.movable.sum()) * free.shape[1]
+        if len(v) > rigid:
+            v, others = split_velocity(v, rigid, at.systems)
     return rigid_velocities(at.model, v, free), others
 
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clapas.compiled import inlined, kernel
-from clapas.compiled.comparing import are_equal
 from clapas.compiled.prefetch import prefetch_bodies
 from clapas.compiled.sharing import launch
+from clapas.compiled.tables import are_equal
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 from clapas.linalg.norms import SAFE, norm
 from clapas.linalg.quaternions import rotate_back, spins_in_body_frames

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -244,6 +245,8 @@ def _refuse_zero_normal_rows(name: str, size: Array) -> None:
 
 def is_finite(values: Array) -> bool:
     """Whether all numbers are finite."""
+    if not values.ndim:
+        return math.isfinite(float(values))
     # A sum is finite only if its terms are, and far cheaper to test; it may overflow: then test each term.
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())

@@ -24,12 +24,12 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clapas.compiled.comparing import are_equal
+from clapas.compiled.tables import are_equal, are_finite, positive
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.linalg.norms import norm
-from clapas.problems import magnitudes, validation
+from clapas.problems import magnitudes
 from clapas.problems.contact import MANY, SMALLEST, ContactProblem
 from clapas.solvers.kinds import require_kinds
 from clapas.solvers.solution import History, Solution
@@ -253,11 +253,6 @@ class _Record:
 
     def history(self) -> History:
         return History(np.array(self.iterations), np.array(self.seconds), np.array(self.residuals))
-
-
-def positive(unknowns: Array) -> Array:
-    """A copy in which -0.0 is 0.0."""
-    return unknowns + 0.0
 
 
 def iterate(
@@ -566,6 +561,6 @@ def _impulses(problem: ContactProblem, guess: Guess) -> Array:
     if guess is None:
         return np.zeros((problem.n_contacts, problem.d))
     r = problem.impulse(guess.r if isinstance(guess, Solution) else guess)
-    if not validation.is_finite(r):
+    if not are_finite(r):
         raise ProblemError("the guess must be finite, got NaN or infinity: leave it out to start from zero")
     return r

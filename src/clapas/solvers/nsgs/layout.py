@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from clapas.compiled import kernel
-from clapas.compiled.comparing import are_equal
 from clapas.compiled.prefetch import AHEAD, prefetch
 from clapas.compiled.simd import WIDTH
 from clapas.compiled.sorting import counting_sort
+from clapas.compiled.tables import are_equal
 from clapas.solvers.nsgs.slabs import cut, cuthill_mckee
 from clapas.typing import Indices
 
