@@ -42,7 +42,7 @@ from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
 from clapas.solvers.nsgs.orders import SEVERAL
 from clapas.solvers.solution import History
 from clapas.status import Status
-from clapas.typing import Array
+from clapas.typing import Array, Indices
 from clapas.units import counted
 
 AT_START, FINEST = 1e-6, 1e-11
@@ -87,34 +87,44 @@ def begins_with_sweeps(solver: Solver) -> bool:
     return is_plain and solver.max_iterations >= DOZEN and solver.time_limit == np.inf
 
 
-def are_at_rest(solver: Solver, n_contacts: int, velocity: Array, carried: Array, gain: float) -> bool:
-    """Whether bodies hardly move, and the impulses at rest should be computed by this module.
+def are_at_rest(solver: Solver, pairs: Indices, velocity: Array, carried: Array, gain: float) -> bool:
+    """Whether bodies in contact hardly move, and the impulses at rest should be computed by this module.
 
-    ``velocity`` (N, size) is that at the start of the step, ``carried`` the impulses from before it, and
-    ``gain`` the speed that gravity gives in it. Few contacts are treated only at the start: later on,
-    sweeps follow the small changes.
+    ``pairs`` (n, 2) are the bodies of the contacts, ``velocity`` (N, size) is that at the start of the step,
+    ``carried`` the impulses from before it, and ``gain`` the speed that gravity gives in it. What touches
+    nothing may fly. Few contacts are treated only at the start: later on, sweeps follow the small changes.
     """
+    n_contacts = len(pairs)
     if not (SEVERAL <= n_contacts <= MOST_AT_REST or (1 < n_contacts < SEVERAL and not carried.any())):
         return False
-    return hardly_move(solver, velocity, gain)
+    return hardly_move(solver, velocity, gain, pairs)
 
 
-def hardly_move(solver: Solver, velocity: Array, gain: float) -> bool:
-    """Whether bodies hardly move, whatever the number of contacts."""
+def hardly_move(solver: Solver, velocity: Array, gain: float, pairs: Indices | None = None) -> bool:
+    """Whether bodies hardly move: all of them, or those in contact; whatever the number of contacts."""
     if not isinstance(solver, Auto) or solver.max_iterations < PRODUCTS or solver.time_limit < np.inf:
         return False
-    return float(np.abs(velocity).max(initial=0.0)) <= ROUGH * solver.tol * gain
+    return not _exceeds(velocity, ROUGH * solver.tol * gain, pairs)
 
 
-def set_in_motion(before: Array, after: Array, tol: float, gain: float) -> bool:
+def set_in_motion(before: Array, after: Array, tol: float, gain: float, pairs: Indices) -> bool:
     """Whether a step set bodies at rest in motion, from velocities before to velocities after (N, size).
 
     Impulses that brought moving bodies to rest are too strong in the next step: they reverse the motion.
+    Only the bodies of the contacts ``pairs`` (n, 2) count.
     """
-    speed = float(np.abs(after).max(initial=0.0))
-    if speed <= STILL * tol * gain:
+    if not _exceeds(after, STILL * tol * gain, pairs):
         return False
-    return speed > STOPPED * float(np.abs(before).max(initial=0.0))
+    return _exceeds(after, STOPPED * float(np.abs(before[pairs]).max(initial=0.0)), pairs)
+
+
+def _exceeds(velocity: Array, speed: float, pairs: Indices | None) -> bool:
+    """Whether a velocity has a component above a speed: of any body, or of one of the contacts ``pairs``."""
+    if float(np.abs(velocity).max(initial=0.0)) <= speed:
+        return False  # mostly all is at rest, or the first contacts already move
+    if pairs is None:
+        return True
+    return any(float(np.abs(velocity[some]).max(initial=0.0)) > speed for some in (pairs[:SEVERAL], pairs))
 
 
 def solved_at_rest(

@@ -269,22 +269,22 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * at.model.acceleration, at.middle.velocity
     problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
+    pairs = stated.contacts.bodies
     evens = is_held(at.model) and applies(solver, n)
     solution = None
     if evens and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
         solution = solved_evenly(problem, solver, stated.contacts.bodies)
     elif evens and tolerance_at_rest(solver, n, before, gain) < problem.residual(guess) <= solver.tol:
         solution = solved_evenly(problem, solver, stated.contacts.bodies, guess)
-    elif are_at_rest(solver, problem.n_contacts, before, carried, gain) and is_between_bodies(problem):
-        after = problem.motion(guess)
-        solution = solved_at_rest(problem, solver, guess, set_in_motion(before, after, solver.tol, gain))
+    elif is_between_bodies(problem) and are_at_rest(solver, pairs, before, carried, gain):
+        after = rigid_velocities(at.model, problem.motion(guess), before)
+        pushed = set_in_motion(before, after, solver.tol, gain, pairs)
+        solution = solved_at_rest(problem, solver, guess, pushed)
     if solution is not None:
         return solution
     solution = solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
-    if evens:
-        pairs = stated.contacts.bodies
-        if shared_force_changes(pairs, guess[:n], solution.r[:n], holders(at.model)):
-            return solved_evenly(problem, solver, pairs) or solution
+    if evens and shared_force_changes(pairs, guess[:n], solution.r[:n], holders(at.model)):
+        return solved_evenly(problem, solver, pairs) or solution
     return solution
 
 

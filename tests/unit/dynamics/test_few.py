@@ -81,6 +81,14 @@ def wall() -> Scene:
     return scene
 
 
+def wall_that_is_hit() -> Scene:
+    """A ball flies, passes within reach of the wall and lands on it."""
+    scene = wall()
+    scene.add(Sphere(0.05), (0.3, 0.0, 0.6), velocity=(0.0, 0.0, -0.5), density=2000)
+    scene.add(Sphere(0.05), (0.1, 0.1004, 0.4), velocity=(0.5, 0.0, 0.0), density=2000)
+    return scene
+
+
 def pyramid() -> Scene:
     scene, r = ground(mu=0.7), 0.1
     for layer in range(3):
@@ -199,6 +207,7 @@ SCENES: dict[str, tuple[Callable[[], Scene], int]] = {
     "slides": (lambda: slope(27.5), 200),
     "stack": (stack, 60),
     "wall": (wall, 40),
+    "wall that is hit": (wall_that_is_hit, 200),
     "pyramid": (pyramid, 60),
     "dominoes": (dominoes, 200),
     "polygons": (polygons, 200),

@@ -228,13 +228,13 @@ def step_of_few(
         problem.lead = few.no_lead if ahead is None else ahead
 
     carried = state.impulses.impulse
-    rests = are_at_rest(solver, len(problem.contacts.gap), middle.velocity, carried, gained)
-    plan = _sweep_plan(solver, rests)
     span = Span(dt, theta * dt, touching, reach)
     after, measured, began = Placed.blank(start), np.empty(MEASURED), time.perf_counter()
     ending = OUT_OF_REACH
     while ending == OUT_OF_REACH:
-        n = len(problem.contacts.gap)
+        n, pairs = len(problem.contacts.gap), problem.contacts.identity[:2].T
+        rests = are_at_rest(solver, pairs, middle.velocity, carried, gained)
+        plan = _sweep_plan(solver, rests)
         r, impulse = np.empty((n, model.d)), np.empty((n, model.d))
         bodies = few.rigid, few.laws, problem.lead, span, plan, few.sizes, spin_change
         arguments = problem.contacts, middle, free, old, *bodies, after, r, impulse, measured
@@ -242,7 +242,8 @@ def step_of_few(
         if ending == OUT_OF_REACH:
             _leave_out(problem, state, reach)
     is_settled = ending == SETTLED
-    pushed = rests and is_settled and set_in_motion(middle.velocity, after.velocity, solver.tol, gained)
+    pushed = rests and is_settled
+    pushed = pushed and set_in_motion(middle.velocity, after.velocity, solver.tol, gained, pairs)
     if not is_settled or pushed:
         return _by_solver(
             problem, state, free, spin_change, old, span, plan, solver, rests, pushed, near.kept
