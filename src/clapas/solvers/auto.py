@@ -52,8 +52,8 @@ STEP, STEP_PER_CONTACT, LARGEST_STEP = (
 )  # half the true cost: preferred, since it works best where it is needed
 FIXED_POINT = 5000.0
 AT_REST = 50.0  # of a step to the least impulses
-NODE = 100.0  # of branch and bound
-SEARCHED = {2: 40, 3: 6}  # largest number of contacts for branch and bound, by dimension
+NODE, NODE_PER_ROW = 100.0, 5.0  # of branch and bound
+SEARCHED = 40  # largest number of contacts for branch and bound
 FEW = 100  # contacts
 SMALL = 300  # rows of W up to which it is stored as a full matrix ...
 ROUND_PER_ROW = 0.03  # ... and the mean cost, per row, of a sweep or a Newton step on it
@@ -126,15 +126,16 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
     if problem.n_contacts > FEW and can_rest(problem):
         at_rest = _unlimited(LeastImpulses, tol)
         field.append(Contender("least-impulses", at_rest, AT_REST, joins=2 * AT_REST, patience=8 * AT_REST))
-    if problem.n_contacts <= SEARCHED[problem.d]:
-        search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=(), restarts=0)
-        field.append(Contender("branch-and-bound", search, NODE, joins=1_000, patience=100_000))
     step = min(STEP + STEP_PER_CONTACT * problem.n_contacts, LARGEST_STEP)
     interior, fixed_point = _unlimited(InteriorPoint, tol), _unlimited(ConicFixedPoint, tol)
+    # From the rough impulses after a few sweeps most methods take longer than from zero.
+    field.append(Contender("interior-point", interior, step, joins=500, patience=50_000))
+    if problem.n_contacts <= SEARCHED:
+        search = BranchAndBound(tol=tol, max_iterations=UNLIMITED, heuristics=(), restarts=0)
+        node = max(NODE, NODE_PER_ROW * problem.d * problem.n_contacts)
+        field.append(Contender("branch-and-bound", search, node, joins=1_000, patience=100_000))
     return [
         *field,
-        # From the rough impulses after a few sweeps most methods take longer than from zero.
-        Contender("interior-point", interior, step, joins=500, patience=50_000),
         Contender(
             "interior-point from the best", interior, step, joins=40_000, patience=50_000, begins="best"
         ),

@@ -11,7 +11,7 @@ from scipy import sparse
 from clapas.problems import ContactProblem, gallery, reduce
 from clapas.solvers import NSGS, Auto, solve
 from clapas.solvers.auto import Contender, Race, Runner, contenders
-from clapas.solvers.branch_and_bound import BranchAndBound, TreeSearch
+from clapas.solvers.branch_and_bound import BranchAndBound, TreeSearch, search, verify
 from clapas.solvers.loop import Halt
 from clapas.solvers.newton import LevenbergMarquardt
 from clapas.status import Status
@@ -171,3 +171,17 @@ def test_no_factorisation_is_begun_that_would_end_too_late() -> None:
     with pytest.raises(Halt) as halted:
         iteration.advance(1)
     assert halted.value.status is Status.TIME_LIMIT
+
+
+@pytest.mark.parametrize("n", [7, 12, 30])
+def test_no_solution_is_proved_for_some_contacts_in_space(n: int) -> None:
+    """Random directions of few unknowns: no force opposes the free velocities. All other methods stall."""
+    rng = np.random.default_rng(n)
+    H = rng.normal(size=(3 * n, 2))
+    problem = ContactProblem(W=H @ H.T, q=rng.normal(size=3 * n), mu=np.full(n, 0.3))
+    solution = solve(problem, Auto(), check=False)
+    assert solution.status is Status.NO_SOLUTION
+    assert any(note.startswith("branch-and-bound") for note in solution.notes)
+    proof = search(problem, BranchAndBound(heuristics=(), restarts=0)).proof
+    assert proof is not None
+    assert verify(problem, proof).accepted
