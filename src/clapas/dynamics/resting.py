@@ -102,9 +102,15 @@ def are_at_rest(solver: Solver, pairs: Indices, velocity: Array, carried: Array,
 
 def hardly_move(solver: Solver, velocity: Array, gain: float, pairs: Indices | None = None) -> bool:
     """Whether bodies hardly move: all of them, or those in contact; whatever the number of contacts."""
+    speed = speed_at_rest(solver, gain)
+    return speed is not None and not _exceeds(velocity, speed, pairs)
+
+
+def speed_at_rest(solver: Solver, gain: float) -> float | None:
+    """The speed up to which bodies are at rest; None where the solver leaves no room for this module."""
     if not isinstance(solver, Auto) or solver.max_iterations < PRODUCTS or solver.time_limit < np.inf:
-        return False
-    return not _exceeds(velocity, ROUGH * solver.tol * gain, pairs)
+        return None
+    return ROUGH * solver.tol * gain
 
 
 def set_in_motion(before: Array, after: Array, tol: float, gain: float, pairs: Indices) -> bool:

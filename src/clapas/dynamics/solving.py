@@ -45,6 +45,7 @@ from clapas.dynamics.resting import (
     solved_at_rest,
     solved_from_near,
 )
+from clapas.dynamics.resting_parts import contacts_at_rest, joined, part_of
 from clapas.dynamics.rigid_problem import rigid_problem
 from clapas.dynamics.small_bodies import are_small, small_bodies_problem
 from clapas.dynamics.state import State
@@ -56,7 +57,7 @@ from clapas.problems.workspace import Workspace
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.status import Status
-from clapas.typing import Array
+from clapas.typing import Array, Mask
 
 JOINT_ROUNDS = 12  # most iterations for the rows of joints and the gyroscopic term without contacts
 JOINT_SHARE = 1e-12  # of the change of velocities by joints and contacts: less is rounding
@@ -282,10 +283,32 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         solution = solved_at_rest(problem, solver, guess, pushed)
     if solution is not None:
         return solution
-    solution = solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
+    if is_between_bodies(problem):
+        rests = contacts_at_rest(solver, pairs, at.model.movable, before, gain)
+        if rests is not None:
+            return _solved_in_parts(at, stated, solver, guess, rests)
+    solution = _by_solver(problem, solver, guess)
     if evens and shared_force_changes(pairs, guess[:n], solution.r[:n], holders(at.model)):
         return solved_evenly(problem, solver, pairs) or solution
     return solution
+
+
+def _by_solver(problem: ContactProblem, solver: Solver, guess: Array) -> Solution:
+    return solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
+
+
+def _solved_in_parts(at: Instant, stated: StepProblem, solver: Solver, guess: Array, rests: Mask) -> Solution:
+    """The solution where some parts are at rest and others move."""
+    problem, gain, before = stated.problem, at.dt * at.model.acceleration, at.middle.velocity
+    pairs, carried = stated.contacts.bodies[rests], guess[rests]
+    part, others = part_of(problem, rests), part_of(problem, ~rests)
+    still = None
+    if are_at_rest(solver, pairs, before, carried, gain):
+        after = rigid_velocities(at.model, problem.motion(guess), before)
+        pushed = set_in_motion(before, after, solver.tol, gain, pairs)
+        still = solved_at_rest(part, solver, carried, pushed)
+    still = still or _by_solver(part, solver, carried)
+    return joined(problem, solver, rests, still, _by_solver(others, solver, guess[~rests]))
 
 
 def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:

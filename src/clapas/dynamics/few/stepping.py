@@ -45,6 +45,7 @@ from clapas.dynamics.resting import (
     solved_at_rest,
     solved_from_near,
 )
+from clapas.dynamics.resting_parts import contacts_at_rest
 from clapas.dynamics.state import Impulses, State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.geometry.colliders import Contacts
@@ -234,6 +235,8 @@ def step_of_few(
     while ending == OUT_OF_REACH:
         n, pairs = len(problem.contacts.gap), problem.contacts.identity[:2].T
         rests = are_at_rest(solver, pairs, middle.velocity, carried, gained)
+        if not rests and contacts_at_rest(solver, pairs, model.movable, middle.velocity, gained) is not None:
+            return None
         plan = _sweep_plan(solver, rests)
         r, impulse = np.empty((n, model.d)), np.empty((n, model.d))
         bodies = few.rigid, few.laws, problem.lead, span, plan, few.sizes, spin_change
