@@ -17,6 +17,7 @@ from clapas.bodies.lagrangian import LagrangianSystem
 from clapas.bodies.rods import Rod, Rods
 from clapas.bodies.trusses import Group, Material, MovingTruss, Section, Truss
 from clapas.dynamics.joints.instep import placed_in
+from clapas.dynamics.motions import Rotation
 from clapas.dynamics.schemes import MoreauJean, QuasiStatic
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene
@@ -159,6 +160,26 @@ def cart_and_bar(speed: float = 0.0) -> clapas.Scene:
     scene.join("slider", "cart", at=(0, 0), axis=(1, 0), name="rail")
     scene.join("pin", "cart", "bar", at=(0, 0), name="pin")
     return scene
+
+
+def test_a_straight_rod_is_twisted_by_a_body_that_holds_its_tip() -> None:
+    """The tip cannot move along the rod, whose row of the joint holds nothing but rounding."""
+    length, radius, young, poisson, spin, retardation = 0.3, 2e-3, 1e7, 0.48, 10.0, 0.05
+    torsion = 0.5 * young / (1.0 + poisson) * 0.5 * np.pi * radius**4 / length
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    rod = Rod(length=length, radius=radius, density=1100, young=young, poisson=poisson, damping=retardation)
+    scene.add_rods(rod, name="rod")
+    turning = Rotation((1, 0, 0), spin)
+    scene.add(clapas.Sphere(0.01), (length, 0, 0), density=1000, motion=turning, name="grip")
+    scene.join("fixed", "grip", "rod", at=(length, 0, 0), name="end")
+    sim = clapas.Simulation(scene, dt=2e-3, scheme=MoreauJean(theta=1.0))
+    for _ in range(4):
+        sim.step(50)
+        torque = sim.joint("end").reaction.torque
+        np.testing.assert_allclose(
+            torque, [-torsion * spin * (sim.time + retardation), 0.0, 0.0], rtol=1e-6, atol=1e-12
+        )
 
 
 def test_a_bar_pinned_to_a_moving_cart_keeps_momentum_and_energy() -> None:
