@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -388,6 +389,44 @@ def test_what_nodes_cannot_do_is_said(kind: str, at: object, more: dict[str, flo
     scene = hung_weight()
     with pytest.raises(SceneError, match=words):
         scene.join(kind, len(scene.bodies) - 1, "bar", at=at, name="nail", **more)  # type: ignore[arg-type]
+
+
+def test_the_ends_of_one_rod_are_not_joined_and_two_rods_close_a_ring() -> None:
+    """Two half rings, curved by nature, keep their shape and their place."""
+    radius = 0.05
+    rod = Rod(
+        length=2.0 * np.pi * radius,
+        radius=1e-3,
+        density=1100.0,
+        young=1e7,
+        natural=(0.0, 0.0, 1.0 / radius),
+        root="free",
+    )
+    alone = clapas.Scene(gravity=(0, 0, 0))
+    alone.law(mu=0.3)
+    alone.add_rods(rod, name="ring")
+    with pytest.raises(SceneError, match=r"to itself; .* close a ring from two rods, each added alone"):
+        alone.join("fixed", "ring", "ring", at=(0, 0, 0), name="close")
+
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    for name, side in (("one", 1.0), ("two", -1.0)):
+        half = replace(
+            rod,
+            length=np.pi * radius,
+            position=(side * radius, 0, 0),
+            tangent=(0, side, 0),
+            normal=(-side, 0, 0),
+        )
+        scene.add_rods(half, name=name)
+    for x in (-radius, radius):
+        scene.join("fixed", "one", "two", at=(x, 0, 0))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(50)
+    for system, part in zip(sim.model.systems, sim.state.parts, strict=True):
+        assert isinstance(system.bodies, Rods)
+        points = system.bodies.centrelines(part)[0]
+        np.testing.assert_allclose(np.linalg.norm(points, axis=1), radius, rtol=1e-9)
 
 
 def test_names_of_systems_are_known_to_joints() -> None:
