@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from clapas.bodies.lagrangian import LagrangianSystem
 from clapas.bodies.rods import Rod, Rods
 from clapas.bodies.trusses import Group, Material, MovingTruss, Section, Truss
 from clapas.dynamics.joints.instep import placed_in
+from clapas.dynamics.motions import Rotation
 from clapas.dynamics.schemes import MoreauJean, QuasiStatic
 from clapas.errors import SceneError
 from clapas.scenes.compilation import compile_scene
@@ -159,6 +161,26 @@ def cart_and_bar(speed: float = 0.0) -> clapas.Scene:
     scene.join("slider", "cart", at=(0, 0), axis=(1, 0), name="rail")
     scene.join("pin", "cart", "bar", at=(0, 0), name="pin")
     return scene
+
+
+def test_a_straight_rod_is_twisted_by_a_body_that_holds_its_tip() -> None:
+    """The tip cannot move along the rod, whose row of the joint holds nothing but rounding."""
+    length, radius, young, poisson, spin, retardation = 0.3, 2e-3, 1e7, 0.48, 10.0, 0.05
+    torsion = 0.5 * young / (1.0 + poisson) * 0.5 * np.pi * radius**4 / length
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    rod = Rod(length=length, radius=radius, density=1100, young=young, poisson=poisson, damping=retardation)
+    scene.add_rods(rod, name="rod")
+    turning = Rotation((1, 0, 0), spin)
+    scene.add(clapas.Sphere(0.01), (length, 0, 0), density=1000, motion=turning, name="grip")
+    scene.join("fixed", "grip", "rod", at=(length, 0, 0), name="end")
+    sim = clapas.Simulation(scene, dt=2e-3, scheme=MoreauJean(theta=1.0))
+    for _ in range(4):
+        sim.step(50)
+        torque = sim.joint("end").reaction.torque
+        np.testing.assert_allclose(
+            torque, [-torsion * spin * (sim.time + retardation), 0.0, 0.0], rtol=1e-6, atol=1e-12
+        )
 
 
 def test_a_bar_pinned_to_a_moving_cart_keeps_momentum_and_energy() -> None:
@@ -367,6 +389,44 @@ def test_what_nodes_cannot_do_is_said(kind: str, at: object, more: dict[str, flo
     scene = hung_weight()
     with pytest.raises(SceneError, match=words):
         scene.join(kind, len(scene.bodies) - 1, "bar", at=at, name="nail", **more)  # type: ignore[arg-type]
+
+
+def test_the_ends_of_one_rod_are_not_joined_and_two_rods_close_a_ring() -> None:
+    """Two half rings, curved by nature, keep their shape and their place."""
+    radius = 0.05
+    rod = Rod(
+        length=2.0 * np.pi * radius,
+        radius=1e-3,
+        density=1100.0,
+        young=1e7,
+        natural=(0.0, 0.0, 1.0 / radius),
+        root="free",
+    )
+    alone = clapas.Scene(gravity=(0, 0, 0))
+    alone.law(mu=0.3)
+    alone.add_rods(rod, name="ring")
+    with pytest.raises(SceneError, match=r"to itself; .* close a ring from two rods, each added alone"):
+        alone.join("fixed", "ring", "ring", at=(0, 0, 0), name="close")
+
+    scene = clapas.Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.3)
+    for name, side in (("one", 1.0), ("two", -1.0)):
+        half = replace(
+            rod,
+            length=np.pi * radius,
+            position=(side * radius, 0, 0),
+            tangent=(0, side, 0),
+            normal=(-side, 0, 0),
+        )
+        scene.add_rods(half, name=name)
+    for x in (-radius, radius):
+        scene.join("fixed", "one", "two", at=(x, 0, 0))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(50)
+    for system, part in zip(sim.model.systems, sim.state.parts, strict=True):
+        assert isinstance(system.bodies, Rods)
+        points = system.bodies.centrelines(part)[0]
+        np.testing.assert_allclose(np.linalg.norm(points, axis=1), radius, rtol=1e-9)
 
 
 def test_names_of_systems_are_known_to_joints() -> None:

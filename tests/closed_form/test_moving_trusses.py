@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,33 @@ def test_a_weight_on_a_spring_swings_with_its_energy(group: Group) -> None:
         assert np.ptp(total) < 1e-12 * G
     assert errors[0] < 2e-5
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)  # second order
+
+
+@pytest.mark.parametrize(("dt", "told"), [(1e-4, 0), (2e-3, 1)])
+def test_a_member_that_turns_too_far_in_a_step_is_told_once(dt: float, told: int) -> None:
+    """A bar of 40 mg pulled across by 1 N passes its lowest point with 3 N in short steps."""
+    group = Group(name="bar", kind="bar", material=Material(young=1e9), section=Section(area=1e-6))
+    bar = Truss(
+        nodes=[[0, 0], [0.05, 0]],
+        members=[[0, 1]],
+        groups=[group],
+        group=[0],
+        is_blocked=[[1, 1], [0, 0]],
+        cases={"across": [[0, 0], [0, 1]]},
+    )
+    moving = MovingTruss(truss=bar, case="across", masses=[0.0, 4e-5])
+    scene = clapas.Scene(d=2, gravity=(0, 0))
+    scene.law(mu=0.3)
+    scene.add_system(moving, name="bar")
+    sim = clapas.Simulation(scene, dt=dt)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sim.step(round(0.02 / dt))
+    texts = [str(one.message) for one in caught]
+    assert len(texts) == told
+    assert all("truss 'bar' at t =" in text and "member 0 turns by" in text for text in texts)
+    if not told:
+        assert 0.0 < moving.tensions(sim.state.parts[0])[0] < 5.0
 
 
 def test_a_slack_cable_lets_fall_and_catches() -> None:

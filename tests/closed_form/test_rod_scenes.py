@@ -22,6 +22,7 @@ from clapas.scenes.examples.hair import HEAD, brush, capstan, hair, strands, win
 from clapas.scenes.examples.knots import knot, least_friction
 from clapas.scenes.run import Run
 from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Simulation
 from clapas.solvers import Auto
 from clapas.typing import Array
 
@@ -52,6 +53,17 @@ def test_a_capstan_multiplies_tension_by_the_exponential_of_its_angle(spin: floa
     clamp = force_on_rods(done[-1])[2] - pull
     assert clamp / pull == pytest.approx(math.exp(math.copysign(mu * math.pi, spin)), rel=0.01)
     assert done[-1].solution.residual < 1e-8
+
+
+def test_a_rod_whose_steps_are_too_long_is_told_once_before_it_overflows() -> None:
+    """Twelve thousand times the pull on a light rope."""
+    sim = Simulation(capstan(mu=3.0), dt=1e-3)
+    with pytest.warns(
+        UserWarning, match=r"rods 'rope' at t = .* s: element \d+ of rod 0 bends or twists by"
+    ) as told:
+        sim.step(80)
+    assert len(told) == 1
+    assert np.abs(sim.state.parts[0].v).max() < 1e6
 
 
 def test_friction_on_the_surface_of_a_thick_rope_weakens_the_capstan() -> None:

@@ -183,8 +183,11 @@ class ShapedBodies(Bodies, Protocol):
 class DoubtingBodies(Protocol):
     """Bodies that check the limits of their assumptions: a run warns once, by name, when one is exceeded."""
 
-    def doubt(self, part: Part) -> str | None:
-        """Why a part exceeds these limits, and what to do; None if it does not. Called after each step."""
+    def doubt(self, part: Part, h: float) -> str | None:
+        """Why a part exceeds these limits, and what to do; None if it does not.
+
+        Called after each step, of h seconds.
+        """
         ...
 
 

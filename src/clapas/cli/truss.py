@@ -26,6 +26,10 @@ def truss(
     case: Annotated[str | None, typer.Option(help="Load case; all of them by default.")] = None,
     model: Annotated[str, typer.Option(help="'large' or 'small' displacements.")] = "large",
     factor: Annotated[float, typer.Option(help="Multiplies the loads.")] = 1.0,
+    tol: Annotated[
+        float,
+        typer.Option(help="Largest force out of balance, relative to the largest of loads and members."),
+    ] = 1e-10,
     modes: Annotated[int, typer.Option(help="Print so many natural frequencies.")] = 0,
     length: Annotated[str | None, typer.Option(help="Unit of drawings and meshes: m, mm…")] = None,
     groups: Annotated[
@@ -84,7 +88,7 @@ def truss(
     structure = _read(file, assignments or [], groups, length)
     structure = _loaded(structure, tension, load, self_weight, settle)
     cases: list[str | None] = [case] if case is not None else list(structure.cases) or [None]
-    rest_stability, states = _solved(structure, cases, model, factor, picture)
+    rest_stability, states = _solved(structure, cases, model, factor, tol, picture)
     _draw(states, picture, scale, chart)
     if out is not None:
         write_truss(out, structure) if out.suffix == ".json" else write_result(out, states[-1])
@@ -111,7 +115,12 @@ def _read(file: str, assignments: list[str], groups: Path | None, length: str | 
 
 
 def _solved(
-    structure: Truss, cases: list[str | None], model: str, factor: float, picture: Path | None
+    structure: Truss,
+    cases: list[str | None],
+    model: str,
+    factor: float,
+    tol: float,
+    picture: Path | None,
 ) -> tuple[Any, list[Equilibrium]]:
     """Stability without loads, and the states of the cases; a mechanism is drawn into the picture."""
     from clapas.analysis.trusses import save_motion
@@ -120,7 +129,7 @@ def _solved(
 
     if not math.isfinite(factor):
         raise SettingsError(f"--factor must be a finite number, got {factor}")
-    method = LargeDisplacements() if model == "large" else SmallDisplacements()
+    method = LargeDisplacements(tol=tol) if model == "large" else SmallDisplacements(tol=tol)
     try:
         # Under loads a soft structure may find a stable shape; without loads it must be stable already.
         rest_stability = (

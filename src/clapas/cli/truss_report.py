@@ -16,7 +16,7 @@ COLUMNS = tuple("group,kind,members,smallest force,largest force,utilisation,by,
 
 
 def warnings(structure: Truss, stability: Any, states: list[Equilibrium]) -> list[str]:
-    """Warnings on solved states: missing supports and strengths, large displacements."""
+    """Warnings on states: missing supports and strengths, what is not solved, large displacements."""
     import numpy as np
 
     lines, free = [], stability.kinematics.rigid.shape[1]
@@ -34,6 +34,11 @@ def warnings(structure: Truss, stability: Any, states: list[Equilibrium]) -> lis
         )
     size = float(np.ptp(structure.nodes, axis=0).max())
     for state in states:
+        if not state.status.is_solved:
+            lines.append(
+                f"{state.case or 'without loads'}: not solved, its numbers are those of the last iteration"
+                f"{'. ' * bool(state.remark)}{state.remark}"
+            )
         share = state.largest_displacement / size
         if share > LARGE:
             lines.append(

@@ -38,6 +38,7 @@ from clapas.typing import Array, Indices
 LARGEST_SINGLE = 60  # degrees of freedom up to which all may form one cluster
 DENSE = 800  # degrees of freedom of a cluster up to which full matrices are used
 RANK = 1e-11  # singular values of unit rows below this fraction of the largest are redundant joints
+NOTHING = 1e-13  # of the largest row of J: smaller ones are rounding, and must not be scaled up
 CONSISTENT = 1e-8  # how well redundant joints must agree, relative to their right-hand sides
 REGULARISATION = 1e-13  # of the saddle point matrix, relative to its response: allows redundant rows
 
@@ -142,7 +143,7 @@ class Cluster:
     def _length(self) -> Array:
         """Length of each row of J, by which it is divided: joints in metres and in radians are comparable."""
         size = np.sqrt(np.asarray(self.J.multiply(self.J).sum(axis=1)).ravel())
-        return np.where(size > 0.0, size, 1.0)
+        return np.where(size > NOTHING * size.max(initial=0.0), size, 1.0)
 
     @cached_property
     def _unit_b(self) -> Array:
@@ -278,8 +279,16 @@ def clusters(
 
 
 def _refuse_zero_rows(J: sparse.csr_array, b: Array) -> None:
-    """Raise an error for zero rows of J that impose a velocity."""
+    """Raise an error for zero rows of J that impose a velocity, beyond rounding of what others impose.
+
+    A straight rod cannot move its tip along itself: the row of a joint along it is zero, and a driven body
+    that turns about its axis leaves rounding errors in b.
+    """
     zero = np.flatnonzero(np.diff(J.indptr) == 0)
-    if zero.size and np.any(b[zero]):
+    if zero.size and np.abs(b[zero]).max() > CONSISTENT * np.abs(b).max():
         row = zero[np.argmax(np.abs(b[zero]))]
-        raise ProblemError(f"joint row {row} of J is zero but b is {b[row]}: no motion obeys it")
+        raise ProblemError(
+            f"joint row {row} of J is zero but b is {b[row]:.6g}: no motion obeys it. Something drives a "
+            "body along a direction in which what it is joined to cannot move: leave that direction free, or "
+            "stop the motion"
+        )

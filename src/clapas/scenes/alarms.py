@@ -33,7 +33,7 @@ class Alarms:
         """Warn of each system whose assumptions are violated."""
         for system, part in zip(model.systems, state.parts, strict=True):
             if system.doubting is not None and system.name not in self.doubted:
-                doubt = system.doubting.doubt(part)
+                doubt = system.doubting.doubt(part, state.dt)
                 if doubt is not None:
                     self.doubted = self.doubted | {system.name}
                     warn(f"{system.bodies.word} '{system.name}' at t = {state.time:.6g} s: {doubt}")

@@ -200,3 +200,19 @@ def test_a_cable_that_ends_where_it_begins_has_no_force(run: Run, tmp_path: Path
     outcome = run("truss", tmp_path / "tri.toml")
     assert "nan" not in outcome.out
     assert "RuntimeWarning" not in outcome.err
+
+
+def test_what_is_not_solved_is_said_with_what_to_try(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "bar.toml"
+    path.write_text(
+        "[nodes]\na = [0, 0]\nb = [1, 0]\n"
+        '[groups.bar]\nkind = "bar"\nyoung = 210e9\narea = 1e-4\nmembers = [["a", "b"]]\n'
+        '[supports]\na = "all"\n[cases.light]\nb = [0, 10]\n'
+    )
+    outcome = run("truss", path)
+    assert outcome.code == 1
+    assert (
+        "light: not solved, its numbers are those of the last iteration. This is what rounding" in outcome.err
+    )
+    assert run("truss", path, "--tol", "1e-8").code == 0
+    assert "tol and max_iterations must be positive, got 0.0" in run("truss", path, "--tol", "0").err

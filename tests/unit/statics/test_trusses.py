@@ -286,6 +286,47 @@ def test_a_bar_that_stands_on_its_hinge_falls_over_and_hangs() -> None:
         LargeDisplacements(max_iterations=2).solve(bar, "weight")
 
 
+STEEL_BAR = Group(name="bar", kind="bar", material=Material(young=210e9), section=Section(area=1e-4))
+
+
+def test_a_steel_bar_on_a_pin_turns_into_a_light_load() -> None:
+    bar = Truss(
+        nodes=[[0, 0], [1, 0]],
+        members=[[0, 1]],
+        groups=[STEEL_BAR],
+        group=[0],
+        is_blocked=[[1, 1], [0, 0]],
+        cases={"light": [[0, 0], [0, 10]], "lighter": [[0, 0], [0, 1e-3]]},
+    )
+    state = LargeDisplacements(tol=1e-8).solve(bar, "light")
+    np.testing.assert_allclose(state.shape[1], [0.0, 1.0 + 10 / 21e6], atol=1e-9)
+    np.testing.assert_allclose(state.forces, 10.0, rtol=1e-8)
+    with pytest.raises(NotSolved, match=r"what rounding leaves: .* no less than tol=1e-0[4-6]") as caught:
+        LargeDisplacements().solve(bar, "lighter")
+    assert caught.value.solution.forces[0] == pytest.approx(1e-3, rel=1e-4)
+
+
+def test_a_sway_frame_goes_to_where_it_bears_its_load() -> None:
+    """Pressed down it falls over and hangs from its feet; pushed aside it lies along the load."""
+    frame = Truss(
+        nodes=[[0, 0], [1, 0], [1, 1], [0, 1]],
+        members=[[1, 2], [2, 3], [3, 0]],
+        groups=[STEEL_BAR],
+        group=[0, 0, 0],
+        is_blocked=[[1, 1], [1, 1], [0, 0], [0, 0]],
+        cases={
+            "down": [[0, 0], [0, 0], [0, -10], [0, -10]],
+            "aside": [[0, 0], [0, 0], [10, 0], [0, 0]],
+        },
+    )
+    method = LargeDisplacements(tol=1e-8)
+    down, aside = method.solve(frame, "down"), method.solve(frame, "aside")
+    np.testing.assert_allclose(down.shape[2:], [[1, -1], [0, -1]], atol=1e-5)
+    np.testing.assert_allclose(down.forces, [10, 0, 10], atol=1e-5)
+    np.testing.assert_allclose(aside.shape[2:], [[2, 0], [1, 0]], atol=1e-5)
+    np.testing.assert_allclose(aside.forces, np.array([20, 10, 10]) / 3, rtol=1e-6)
+
+
 def test_a_structure_without_supports_is_pressed_and_not_turned_about() -> None:
     loads = np.zeros((6, 3))
     loads[:3, 2], loads[3:, 2] = 10.0, -10.0

@@ -275,7 +275,7 @@ class ElasticBodies:
         """½ vᵀ M v; strain energy and the potential of weight and load."""
         return self.motion.energy(part.q[: self.n_dof], part.v, self.history(part), gravity)
 
-    def doubt(self, part: Part) -> str | None:
+    def doubt(self, part: Part, h: float) -> str | None:
         """Warning if cells of small strain have turned too far for valid stresses."""
         angle = self._rotations.too_large(self._in_frames(part))
         if not angle:

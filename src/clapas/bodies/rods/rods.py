@@ -44,6 +44,7 @@ ROUNDS = 4  # largest number of fixed-point iterations for the mean velocity in 
 SETTLED = 1e-4  # of the velocities: below the error of the step
 SAMPLES, SEARCHES = 8, 8  # points per element, and rounds, to find the section nearest to a point
 CONTRACTING = 0.7  # required ratio of successive changes
+TURNED = 0.3  # rad in a step: an element that bends or twists by more is told
 
 
 logger = logging.getLogger(__name__)
@@ -245,6 +246,20 @@ class Rods(RodArrays):
         weight_work = float(np.sum((mass[:, None] * at.position + moment) @ np.asarray(gravity)))
         tip_work = float(np.sum(self.loads(float(part.q[-1]))[0] * terms.tip))
         return Energy(float(terms.kinetic.sum()), elastic - weight_work - tip_work)
+
+    def doubt(self, part: Part, h: float) -> str | None:
+        """Warning if an element bends or twists by more in a step than what is explicit in it can follow."""
+        turn = h * np.linalg.norm(part.v[self.rates], axis=1) * self.table.length
+        fastest = int(np.argmax(turn))
+        if turn[fastest] <= TURNED:
+            return None
+        k = int(np.searchsorted(self.table.first, fastest, side="right")) - 1
+        return (
+            f"element {fastest - self.table.first[k]} of rod {k} bends or twists by {turn[fastest]:.2g} rad "
+            f"in a step of {h:.1g} s: forces of loads, contacts and speed follow its shape only from step to "
+            "step, and such a motion may be false and grow. Take shorter steps, fewer elements, more damping "
+            "or drag, or MoreauJean(theta=1)"
+        )
 
     # ---------------------------------------------------------------- places
 

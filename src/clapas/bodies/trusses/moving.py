@@ -55,6 +55,8 @@ from clapas.geometry import checks
 from clapas.geometry.shapes.base import Shape
 from clapas.typing import Array, Indices
 
+TURNED = 0.2  # rad in a step: a stressed member that turns further is told
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MovingTruss:
@@ -388,6 +390,23 @@ class MovingTruss:
         load_work = float(x @ (self._falling @ gravity) + factor * (x @ self._case))
         kinetic = 0.5 * float(part.v @ (self._mass @ part.v))
         return Energy(kinetic, 0.5 * float(np.sum(stretched[resist])) - load_work)
+
+    def doubt(self, part: Part, h: float) -> str | None:
+        """Warning if a stressed member turns so far in a step that going straight stretches it falsely."""
+        shapes = self.members_at(part)
+        rates = self._members.rates(shapes.direction, part.v)
+        across = self._members.across(part.v) - rates[:, None] * shapes.direction
+        stressed = ~self.truss.is_cable | (self._elongations(shapes, float(part.q[-1])) > 0.0)
+        length = np.maximum(shapes.length, np.finfo(float).tiny)
+        turn = np.where(stressed, h * np.linalg.norm(across, axis=1) / length, 0.0)
+        fastest = int(np.argmax(turn))
+        if turn[fastest] <= TURNED:
+            return None
+        return (
+            f"member {fastest} turns by {turn[fastest]:.2g} rad in a step: its ends go straight instead of "
+            "round, which stretches it and makes forces and energy that are not there. Take a step of "
+            f"{h * TURNED / turn[fastest]:.1g} s or less, heavier nodes, or a load that grows slowly"
+        )
 
     # ---------------------------------------------------------------- positions of members
 

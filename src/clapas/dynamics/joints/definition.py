@@ -301,7 +301,11 @@ def make_joint(
     rows = known[kind]
     if a == b:
         body = "the world" if a is None else f"body {a}" if isinstance(a, int) else str(a)
-        raise SceneError(f"{label}: it joins {body} to itself; name two bodies, or one and the world")
+        closing = ". Ends of one rod that meet are one place: close a ring from two rods, each added alone"
+        raise SceneError(
+            f"{label}: it joins {body} to itself; name two bodies, or one and the world"
+            f"{closing if isinstance(a, SystemEnd) and a.anchor.turns else ''}"
+        )
     if at is None:
         raise SceneError(f"{label}: at is missing: give the point of the joint, in the world (m)")
     at = checks.vector(label, "at", at, d)

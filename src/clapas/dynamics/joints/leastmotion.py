@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from clapas.dynamics.model import Model
 
 RANK = 1e-11  # singular values below this part of the largest are redundant rows
+NOTHING = 1e-26  # squared, of the longest row: a shorter one is rounding, and not scaled to unit size
 WEAK = 1e-9  # of the unit diagonal: a smaller pivot is that of a nearly redundant row
 DENSE = 400  # most rows of a redundant linkage with full matrices
 CHUNK = 256  # contacts treated together: bounds the memory
@@ -407,8 +408,9 @@ def fill_unit_rows(
 ) -> None:
     """Fill the blocks of A, the lengths of rows in units of unit mass, and the entries of A Aᵀ + E.
 
-    The last entries are the diagonal of E. A row without movable bodies has length 1 and a unit diagonal: its
-    impulse is zero.
+    The last entries are the diagonal of E. A row that moves nothing has length 1 and a unit diagonal: its
+    impulse is zero. It is one without movable bodies, or one along which a system cannot move, such as the
+    tip of a straight rod along itself.
     """
     size = A.shape[1]
     for e in range(len(term)):
@@ -421,8 +423,11 @@ def fill_unit_rows(
     for p in range(len(row)):
         for k in range(size):
             length[row[p]] += A[p, k] * A[p, k]
+    longest = 0.0
     for j in range(len(length)):
-        idle = length[j] == 0.0
+        longest = max(longest, length[j])
+    for j in range(len(length)):
+        idle = length[j] <= NOTHING * longest
         length[j] = 1.0 if idle else np.sqrt(length[j])
         entries[len(left) + j] = 1.0 if idle else E[j] / (length[j] * length[j])
     for p in range(len(row)):

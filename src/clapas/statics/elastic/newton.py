@@ -51,6 +51,7 @@ CUT = 0.1  # of ρ, on a cycle
 LENGTHS = 6  # of a step that are tried: 1, ½, …, 1/32
 EPSILON = float(np.finfo(float).eps)
 ROUNDED = 10.0  # rounding error of a sum of forces, in units of its own
+RESTING = 1e-2  # of the size of the solid: what violations are relative to while nothing has moved
 STRETCH = 0.2  # largest displacement gradient that one iteration adds where strains are large
 
 
@@ -62,7 +63,8 @@ class OneLoopNewton:
     ----------
     tol : float
         Largest residual: forces out of balance relative to the largest force, and violation of the contact
-        law relative to the largest displacement.
+        law relative to the largest displacement (to a hundredth of the size of the solid while nothing has
+        moved).
     max_iterations : int
         Linear solves per increment.
     form : "alart" or "symmetric"
@@ -342,9 +344,11 @@ class _Iteration:
         violation = np.abs((r - law.p) / scale).max(initial=0.0)
         displacement_error = np.abs(u[held.dofs] - self.increment.values).max(initial=0.0)
         length = max(float(np.abs(u).max(initial=0.0)), float(np.abs(self.increment.values).max(initial=0.0)))
+        if length == 0.0:  # an obstacle may come before anything has moved: a fixed length would have a unit
+            length = RESTING * float(np.ptp(solid.mesh.nodes, axis=0).max())
         with np.errstate(invalid="ignore"):
             out = float(np.abs(balance).max(initial=0.0)) / (forces or 1.0)
-        return max(out, float(violation) / (length or 1.0), float(displacement_error) / (length or 1.0))
+        return max(out, float(violation) / length, float(displacement_error) / length)
 
     def _regions(self, law: Law, response: Response) -> Regions:
         """Region of each contact, and which Gauss points yield."""

@@ -45,6 +45,8 @@ class Equilibrium:
         Newton steps, or iterations of the complementarity method.
     time : float
         Seconds.
+    remark : str
+        What to try where it is not solved.
     """
 
     truss: Truss
@@ -58,6 +60,7 @@ class Equilibrium:
     tol: float
     iterations: int
     time: float
+    remark: str = ""
 
     @cached_property
     def is_slack(self) -> Mask:
@@ -125,10 +128,10 @@ class Equilibrium:
             f"{self.residual:.1e}, {self.iterations} iterations, {100 * self.slack_share:.2f} % slack)"
         )
 
-    def checked(self, remark: str = "") -> Equilibrium:
+    def checked(self) -> Equilibrium:
         """Return self if solved; otherwise raise :class:`NotSolved`, which carries it."""
         if not self.status.is_solved:
-            raise NotSolved(self, remark)  # type: ignore[arg-type]  # it has all fields used by the error
+            raise NotSolved(self, self.remark)  # type: ignore[arg-type]  # it has all fields used by the error
         return self
 
 

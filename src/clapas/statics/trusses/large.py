@@ -9,12 +9,17 @@ on the way, and is then shifted until it is definite, so that every step reduces
 balance but the tangent is indefinite still, as in a straight column under more than its critical load, the
 shape is pushed along a motion that releases energy: the result is a stable equilibrium. Unstable branches and
 snap-through need :class:`~clapas.statics.trusses.arc_length.ArcLength`.
+
+A mechanism turns far before it bears its load. Newton steps go straight where its nodes go round, and are
+halved until stiff members hardly stretch: a bar turns by some √(load/EA) in a step, too little for steel
+under a light load. Where steps run out they begin anew with members so soft that few are needed, which then
+become stiffer until they are what they are. What is found is judged as ever, with the true stiffness.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,16 +38,24 @@ from clapas.typing import Array
 HALVINGS = 40
 FIRST_SHIFT = 1e-9  # relative to the largest stiffness
 NEUTRAL = 1e-12  # negative stiffness that counts as none, relative to the largest of a member
+SOFT = 1e4  # axial stiffness over load at which a bar turns into its load in some twenty steps
+ROUGHLY = 1e-6  # residual of softened structures
+STIFFER = 100.0  # from one softened structure to the next
+EPSILON = float(np.finfo(float).eps)
+ROUNDED = 10.0  # rounding error of a residual, in units of its own
 UNBALANCED = 1e-9  # sum of the loads, relative to the sum of their sizes
 
 
 class Shape:
-    """Forces, energy and tangent of a structure in any shape; the rest lengths are those of its prestress."""
+    """Forces, energy and tangent of a structure in any shape; the rest lengths are those of its prestress.
 
-    def __init__(self, truss: Truss, rest_lengths: Array | None = None) -> None:
+    All members have a ``share`` of their stiffness.
+    """
+
+    def __init__(self, truss: Truss, rest_lengths: Array | None = None, share: float = 1.0) -> None:
         self.truss = truss
         self.rest = truss.rest_lengths if rest_lengths is None else rest_lengths
-        self.stiffness = truss.axial_stiffness / self.rest
+        self.stiffness = share * truss.axial_stiffness / self.rest
         # Elongation in the given shape: from the prestress, exactly, rather than from a difference of
         # lengths.
         prestrain = truss.prestress * self.rest / truss.axial_stiffness
@@ -94,7 +107,7 @@ class LargeDisplacements:
     tol : float
         Largest force left at a free displacement, relative to the largest of loads and member forces.
     max_iterations : int
-        Newton steps.
+        Newton steps, of the structure and of each softened one.
 
     Examples
     --------
@@ -168,6 +181,8 @@ class LargeDisplacements:
         start = np.zeros(truss.nodes.shape) if guess is None else np.asarray(guess, dtype=np.float64)
         descent = Descent(Shape(truss, rest_lengths), loads.ravel()[truss.free], start.ravel()[truss.free])
         status = self._descend(descent)
+        if not status.is_solved:
+            descent, status = self._from_softer(descent, status, rest_lengths, start.ravel()[truss.free])
         state = Equilibrium(
             truss=truss,
             model="large",
@@ -180,8 +195,9 @@ class LargeDisplacements:
             tol=self.tol,
             iterations=descent.iterations,
             time=time.perf_counter() - began,
+            remark="" if status.is_solved else descent.advice,
         )
-        return state.checked(descent.advice) if check else state
+        return state.checked() if check else state
 
     def _descend(self, descent: Descent) -> Status:
         """Steps until forces balance and no motion releases energy."""
@@ -193,6 +209,28 @@ class LargeDisplacements:
                 return Status.MAX_ITERATIONS
             if not (descent.buckle() if balanced else descent.advance()):
                 return Status.STALLED
+
+    def _from_softer(
+        self, descent: Descent, status: Status, rest_lengths: Array | None, start: Array
+    ) -> tuple[Descent, Status]:
+        """The descent from the shapes of softened structures, or the one before where it is no better."""
+        truss, F = descent.shape.truss, descent.F
+        load = max(float(np.abs(F).max(initial=0.0)), float(np.abs(truss.prestress).max(initial=0.0)))
+        share = SOFT * load / float(truss.axial_stiffness.max())
+        if not 0.0 < share < 1.0:
+            return descent, status
+        roughly, U, spent = replace(self, tol=max(self.tol, ROUGHLY)), start, descent.iterations
+        while share < 1.0:
+            softer = Descent(Shape(truss, rest_lengths, share), F, U)
+            if not roughly._descend(softer).is_solved:
+                return descent, status
+            U, share, spent = softer.U, STIFFER * share, spent + softer.iterations
+        again = Descent(descent.shape, F, U)
+        found = self._descend(again)
+        if found.is_solved or again.residual < descent.residual:
+            again.iterations += spent
+            return again, found
+        return descent, status
 
 
 class Descent:
@@ -263,16 +301,28 @@ class Descent:
     @property
     def advice(self) -> str:
         """What to try where no equilibrium was found."""
+        truss = self.shape.truss
+        if self.residual <= ROUNDED * self._rounding:
+            return (
+                f"This is what rounding leaves: displacements of {np.abs(self.U).max():.3g} m are exact to "
+                f"{EPSILON:.1e} of themselves, and members are stiff for such a small load. Ask for no less "
+                f"than tol={10.0 ** np.ceil(np.log10(2.0 * self.residual)):.0e}"
+            )
         smaller = "Try smaller load steps: pass the displacements of a lower factor as guess."
         if self._motion is None:
             return smaller
-        truss = self.shape.truss
         node = int(np.argmax(np.linalg.norm(truss.displacements(self._motion), axis=1)))
         return (
             f"Forces balance in a shape that is unstable: it buckles, node {truss.label(node)} most, and no "
             "stable one was reached from there. The load is beyond the critical one, or acts on a mechanism. "
             + smaller
         )
+
+    @property
+    def _rounding(self) -> float:
+        """The residual that rounding of the displacements leaves."""
+        error = EPSILON * float(np.abs(self.U).max(initial=0.0)) * float(self.shape.stiffness.max())
+        return error / force_scale(self.F, self.t, self.shape.truss.prestress)
 
     def _energy(self, U: Array) -> float:
         return self.shape.energy(self.shape.forces(U)[2]) - float(self.F @ U)

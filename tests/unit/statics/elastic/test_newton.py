@@ -18,7 +18,7 @@ from clapas.bodies.elastic.obstacles import Obstacle
 from clapas.bodies.elastic.solid import Solid
 from clapas.bodies.elastic.supports import Support
 from clapas.errors import ProblemError, SceneError, SettingsError
-from clapas.geometry.shapes import HalfPlane, Polygon, Sphere
+from clapas.geometry.shapes import Disk, HalfPlane, Polygon, Sphere
 from clapas.solvers import SemismoothNewton
 from clapas.solvers.lcp import Lemke, solve_lcp
 from clapas.statics.elastic.condensed import condense, solve_condensed
@@ -60,6 +60,21 @@ def test_the_one_loop_and_the_condensed_route_agree(mu: float, form: str, engine
         cone = np.abs(found.r[:, 1]) - mu * found.r[:, 0]
         assert (np.abs(cone[found.r[:, 0] > 1e-6]) < 1e-12).any()
         assert (cone < -1e-6).any() == (mu > 0.3)
+
+
+@pytest.mark.parametrize("metre", [1e-10, 1e-8, 1.0, 1e6])
+def test_an_obstacle_that_comes_before_anything_has_moved_presses_in_any_unit(metre: float) -> None:
+    roller = RigidContact(
+        surface="bottom",
+        obstacle=Obstacle(Disk(3.0 * metre), position=(1.0 * metre, -3.0 * metre)),
+        mu=0.2,
+        motion=(0.002 * metre, 0.005 * metre),
+    )
+    solid = Solid(mesh=block((2.0 * metre, metre), (16, 8)), material=Elastic(young=1.0, poisson=0.3))
+    state = OneLoopNewton().solve(
+        ElasticContact(solid=solid, supports=[Support("top", "xy")], contacts=[roller])
+    )
+    assert state.r[:, 0].sum() / metre == pytest.approx(2.5757e-3, rel=1e-4)
 
 
 def test_without_friction_the_lcp_in_stiffness_form_gives_the_same() -> None:
