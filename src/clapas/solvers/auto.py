@@ -250,7 +250,10 @@ class Runner:
     def __str__(self) -> str:
         reached = f", residual {self.best:.1e}" if self.residuals else ""
         ending = f", {self.ended.name.lower().replace('_', ' ')}" if self.ended else ""
-        return f"{self.contender.name}: {counted(self.iterations, 'iteration')}{reached}{ending}"
+        proof = ""
+        if self.ended is Status.NO_SOLUTION and self.iteration is not None:  # how far it reaches
+            proof = "".join(f"; {note}" for note in self.iteration.notes)
+        return f"{self.contender.name}: {counted(self.iterations, 'iteration')}{reached}{ending}{proof}"
 
 
 class Race:
