@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +86,21 @@ def unknown_name(kind: str, name: object, known: Collection[str]) -> UnknownName
         words = near or words[: LISTED // 2]
         words.append(f"one of {len(known) - len(words)} others")
     return UnknownName(f"no {kind} is called '{name}'{hint}: expected {' or '.join(words)}")
+
+
+def require_settings(owner: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Check that every setting given to a solver, a scheme or a part of one is one that it has.
+
+    >>> require_settings("nsgs", ["tole"], ["tol", "max_iterations"])
+    Traceback (most recent call last):
+    ...
+    clapas.errors.SettingsError: nsgs has no setting 'tole' (did you mean tol?): it has tol, max_iterations
+    """
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise SettingsError(f"{owner} has no setting '{key}'{hint}: it has {', '.join(known) or 'none'}")
 
 
 class MissingDependency(Error, ImportError):

@@ -34,7 +34,7 @@ class Status(Enum):
         "The method diverges on this problem: lower the relaxation or take another method.",
     )
     NO_SOLUTION = (
-        "It is proved that nothing up to the size in the notes satisfies the law with these data.",
+        "It is proved that nothing satisfies the law with these data, up to a size where the notes give one.",
         "Change the data: imposed velocities that crush a body, or a friction too large.",
     )
     STOPPED = (

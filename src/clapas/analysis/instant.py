@@ -18,7 +18,6 @@ import numpy as np
 from clapas.analysis.parts import Parts
 from clapas.analysis.volumes import body_volumes
 from clapas.bodies.rigid.motion import moved
-from clapas.dynamics.state import carries
 from clapas.errors import SettingsError
 from clapas.geometry import rotations
 from clapas.problems.blocks import frames
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from clapas.dynamics.stepping import StepResult
     from clapas.geometry.colliders import Contacts
     from clapas.io.recording import Recording
+
+ROUNDED = 1e-14  # of the largest force: nothing but rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,10 +191,7 @@ class Instant:
 
     @cached_property
     def carrying(self) -> Mask:
-        """Contacts that carry a force, (n,): those counted by every measure.
-
-        Defined by :func:`clapas.dynamics.state.carries`. Contacts within reach may carry none.
-        """
+        """Contacts that carry a force, (n,): those counted by every measure; see :func:`carries`."""
         return carries(self.force)
 
     @cached_property
@@ -215,6 +213,18 @@ class Instant:
         start = np.where(self.movable[self.a, None], self.middle[self.a], self.point)
         end = np.where(self.movable[self.b, None], self.middle[self.b] + self.shift, self.point)
         return start, end
+
+
+def carries(force: Array) -> Mask:
+    """Whether each contact carries, (n,), from the forces (n, d) of all: those above what rounding leaves.
+
+    The only definition behind every count of contacts in :mod:`clapas.analysis`. Bodies that are near each
+    other, or that touch without a force, do not carry: in a lattice of balls that touch, whose columns alone
+    bear, solvers leave 1e-16 of the largest force beside them. A cohesive contact in tension carries: its
+    normal force is negative.
+    """
+    size = np.linalg.norm(force, axis=1)
+    return np.asarray(size > ROUNDED * size.max(initial=0.0))
 
 
 def theta_of(recording: Recording) -> float:

@@ -128,11 +128,24 @@ def measure(
             return measure(opened, what, time=time, low=low, high=high, level=level)
     if (low is None) != (high is None):
         raise SettingsError("a box needs both corners: give low and high")
+    if not math.isfinite(level):
+        raise SettingsError(f"level must be a height in metres, got {level}")
     options = {"time": time is not None, "box": low is not None, "level": level != 0.0}
     ignored = [option for option, is_given in options.items() if is_given and not heeds(what, option)]
     if ignored:
         raise SettingsError(f"'{what}' takes no {ignored[0]}: it is {UNHEEDED[ignored[0]]}")
     return MEASURES[what](run, Where(time=time, low=low, high=high, level=level))
+
+
+def require_box(run: Recording, low: Sequence[float], high: Sequence[float]) -> None:
+    """Check that two corners are those of a box in the dimension of a run."""
+    d = run.model.d
+    is_box = len(low) == len(high) == d and np.isfinite([*low, *high]).all() and np.all(np.less(low, high))
+    if not is_box:
+        raise SettingsError(
+            f"low and high must be opposite corners of a box in {d}-D, the lower one first, got "
+            f"{list(low)} and {list(high)}"
+        )
 
 
 # -------------------------------------------------------------------- time and region
@@ -313,13 +326,15 @@ def _no_contact(instant: Instant, quality: str = "") -> str:
 
 def _flow(run: Recording, where: Where) -> Measured:
     model, up = run.model, -1
-    rows = range(run.n_frames)
+    began_below = (
+        model.position[:, up] < where.level
+    )  # sources below the height bring mass that never passes it
     below = []
-    for row in rows:
+    for row in range(run.n_frames):
         state = run.frame(row).state
-        moving = model.movable[: state.n_bodies]
-        under = state.position[moving, up] < where.level
-        below.append(float(model.mass[: state.n_bodies][moving][under].sum()))
+        moving = np.flatnonzero(model.movable[: state.n_bodies])
+        change = (state.position[moving, up] < where.level).astype(float) - began_below[moving]
+        below.append(float(change @ model.mass[moving]))
     times, passed = run.times, np.array(below)
     trim = TRIMMED * (times[-1] - times[0])
     kept = (times >= times[0] + trim) & (times <= times[-1] - trim)

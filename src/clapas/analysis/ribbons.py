@@ -24,9 +24,8 @@ from typing import Any, Self
 import numpy as np
 
 from clapas.analysis.images import images, is_periodic
-from clapas.analysis.instant import Instant
+from clapas.analysis.instant import Instant, carries
 from clapas.analysis.ribbon_sums import sum_through
-from clapas.dynamics.state import carries
 from clapas.errors import SettingsError
 from clapas.typing import Array
 

@@ -39,6 +39,7 @@ from clapas.cli import (
     view,
     warmup,
 )
+from clapas.cli.streams import outlive_readers
 from clapas.errors import Error
 from clapas.version import __version__
 
@@ -95,11 +96,21 @@ def clapas(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line on ``argv`` (by default that of the process) and return the exit code."""
-    _print_in_any_encoding()
     if argv is None:
+        outlive_readers()
         # Files are closed by then, and to look for garbage in what the compiler left takes half a second.
         atexit.register(gc.freeze)
-    arguments = None if argv is None else list(argv)
+    _print_in_any_encoding()
+    code = _run(None if argv is None else list(argv))
+    try:
+        if sys.stdout is not None:  # closed by the shell
+            sys.stdout.flush()
+    except OSError as error:  # a full disk: the answer is lost
+        return _refuse(_told(error))
+    return code
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         with output.as_notes():
             typer.main.get_command(app)(args=arguments, prog_name="clapas")
@@ -110,10 +121,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except FileExistsError as error:
         return _refuse(f"{error.filename} is a file, and a folder is to be made there: give another name")
     except OSError as error:
-        return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _refuse(_told(error))
     except MemoryError:
         return _refuse("not enough memory for this problem")
     return DONE
+
+
+def _told(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def _refuse(message: str) -> int:

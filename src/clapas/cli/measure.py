@@ -43,6 +43,8 @@ def measure(
             raise unknown_name("measure", name, measures.MEASURES)
     low, high = _corners(box)
     with Recording(recording) as run:
+        if low is not None and high is not None:
+            measures.require_box(run, low, high)
         results, failed = [], []
         for name in names:
             corners = (low, high) if what is not None or measures.heeds(name, "box") else (None, None)

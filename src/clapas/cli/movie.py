@@ -41,7 +41,7 @@ def movie(
 
     path = out or Path(f"{recording.stem}.gif")
     output.require_place(path, "--out")
-    with Recording(recording) as run:
+    with Recording(recording) as run, output.writing(path):
         size = (width, height)
         written = pictures.movie(
             run,

@@ -93,6 +93,17 @@ def typed(command: str, file: object) -> str:
     return f"clapas {command} {shlex.quote(str(file))}"
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name the file or folder in errors of the system that name none: a disk that is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def require_place(path: Path | None, option: str) -> None:
     """Raise an error before the computation if the path cannot be written."""
     if path is None:

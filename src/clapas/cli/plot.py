@@ -29,5 +29,7 @@ def plot(
     from clapas.viewer import curves
 
     chosen = [name for entry in what or curves.USUAL for name in entry.split(",")]
-    with Recording(recording) as run:
-        print(curves.plot(run, out or Path(f"{recording.stem}-curves.png"), chosen))
+    path = out or Path(f"{recording.stem}-curves.png")
+    with Recording(recording) as run, output.writing(path):
+        written = curves.plot(run, path, chosen)
+    print(written)

@@ -224,12 +224,16 @@ def export(
         if vtk is not None:
             from clapas.io.vtk import export_vtk
 
-            for path in export_vtk(run, vtk):
+            with output.writing(vtk):
+                files = export_vtk(run, vtk)
+            for path in files:
                 print(path)
         if csv is not None:
             from clapas.io.tables import export_csv
 
-            for path in export_csv(run, csv):
+            with output.writing(csv):
+                files = export_csv(run, csv)
+            for path in files:
                 print(path)
         if fclib is not None:
             from clapas.io.replay import export_problem
@@ -243,7 +247,8 @@ def _finish(recording: Recording, picture: Path | None, as_json: bool, quiet: bo
         if picture is not None:
             from clapas.viewer.pictures import snapshot
 
-            snapshot(recording, picture)
+            with output.writing(picture):
+                snapshot(recording, picture)
         if as_json:
             output.print_json(describe(recording) | {"picture": picture})
         elif not quiet:

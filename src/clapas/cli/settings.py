@@ -7,14 +7,13 @@ solvers need no change here.
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from clapas.errors import SettingsError
+from clapas.errors import SettingsError, require_settings
 
 if TYPE_CHECKING:
     from clapas.solvers import Solver
@@ -132,8 +131,7 @@ def _read(
 ) -> dict[str, Any]:
     """Values of the fields of a dataclass from their texts; dotted keys go to its parts."""
     hints = _hints(owner_type)
-    for key in (*given, *texts):
-        _known(key.partition(".")[0], hints, owner)
+    require_settings(owner, [key.partition(".")[0] for key in (*given, *texts)], list(hints))
     values: dict[str, Any] = {}
     for key, hint in hints.items():
         inner = {name.partition(".")[2]: text for name, text in texts.items() if name.startswith(key + ".")}
@@ -180,14 +178,6 @@ def _convert(key: str, text: str, hint: Any) -> Any:
             except ValueError:
                 continue
     raise SettingsError(f"{key} must be {_accepted(hint)}, got '{text}'")
-
-
-def _known(key: str, hints: Mapping[str, Any], owner: str) -> None:
-    if key in hints:
-        return
-    near = difflib.get_close_matches(key, hints, n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise SettingsError(f"{owner} has no setting '{key}'{hint}: it has {', '.join(hints) or 'none'}")
 
 
 # -------------------------------------------------------------------- types

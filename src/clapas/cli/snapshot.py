@@ -38,4 +38,6 @@ def snapshot(
     path = out or Path(f"{recording.stem}.png")
     with Recording(recording) as run:
         look = {"view": view, "colour": colour, "forces": forces, "fit": fit}
-        print(pictures.snapshot(run, path, time=time, zoom=zoom, size=(width, height), **look))
+        with output.writing(path):
+            written = pictures.snapshot(run, path, time=time, zoom=zoom, size=(width, height), **look)
+    print(written)

@@ -195,6 +195,10 @@ def _document(source: Source, solution: Solution, written: Path | None) -> dict[
             "seconds": history.seconds,
             "residuals": history.residuals,
         },
+        "method_notes": solution.notes,
+        "r": solution.r,
+        "u": solution.u,
+        "v": solution.v,
         "out": written,
         "notes": source.notes,
     }

@@ -169,8 +169,9 @@ class LinkImpulses:
 def carries(force: Array) -> Mask:
     """Whether each contact carries, (n,), from forces or impulses (n, d): those whose force is not zero.
 
-    The only definition behind every count of contacts. Bodies that are near each other, or that touch
-    without a force, do not carry. A cohesive contact in tension does: its normal force is negative.
+    Bodies that are near each other, or that touch without a force, do not carry. A cohesive contact in
+    tension does: its normal force is negative. Measures leave out what is rounding beside the largest force
+    (:func:`clapas.analysis.instant.carries`).
     """
     return np.asarray(np.any(force != 0.0, axis=1))
 

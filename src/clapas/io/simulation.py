@@ -237,11 +237,19 @@ def simulate(
     ...     print(run.n_frames, run.frame(-1).state.velocity[ball].round(6) + 0.0)
     51 [0. 0. 0. 0. 0. 0.]
     """
+    if not isinstance(scene, Scene):
+        raise SettingsError(
+            f"expected a scene to simulate, got {repr(scene)[:80]}: clapas.Scene.load(file) reads one from a "
+            "file"
+        )
     run = scene.run
     duration = run.duration if duration is None else duration
     dt, every = run.dt if dt is None else dt, run.every if every is None else every
     if duration is None or dt is None:
-        raise SettingsError("how long, and by which step? Give duration and dt, or set them in scene.run")
+        raise SettingsError(
+            "how long, and by which step? Give duration and dt (--duration and --dt in the shell), or set "
+            "them in scene.run ([run] in a scene file)"
+        )
     check_methods(scheme, sleeping)
     settings = {
         "duration": duration,

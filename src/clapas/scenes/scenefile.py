@@ -29,6 +29,7 @@ from clapas.scenes.toml import to_toml
 MOST_VALUES = 10**7  # in a scene file
 DEEPEST = 100  # nesting of lists
 VERSION = 1
+ENCODING = "utf-8-sig"  # editors of Windows put a mark at the beginning
 ENDINGS = (".toml", ".yaml", ".yml")
 
 
@@ -256,7 +257,7 @@ def _ending(path: Path) -> str:
 
 def _read_toml(path: Path) -> Any:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding=ENCODING))
     except tomllib.TOMLDecodeError as error:
         raise FormatError(f"{path}: not TOML: {error}") from error
 
@@ -264,7 +265,7 @@ def _read_toml(path: Path) -> Any:
 def _read_yaml(path: Path) -> Any:
     yaml = _yaml("reading")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.safe_load(path.read_text(encoding=ENCODING))
     except yaml.YAMLError as error:
         raise FormatError(f"{path}: not YAML: {error}") from error
     return {} if data is None else data

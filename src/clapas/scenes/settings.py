@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from numbers import Real
 from typing import Any, Literal
 
 from clapas.dynamics.defaults import STEP_SOLVER
 from clapas.dynamics.schemes import MoreauJean, MoreauMidpoint, QuasiStatic
 from clapas.dynamics.sleep import Sleeping
-from clapas.errors import SettingsError, warn
+from clapas.errors import SettingsError, require_settings, warn
 from clapas.solvers import registry
 from clapas.solvers.loop import Solver
 
@@ -33,14 +34,16 @@ def named_scheme(entries: Mapping[str, Any]) -> MoreauJean:
     name = settings.pop("name")
     if name not in SCHEMES:
         raise SettingsError(f"no scheme is called '{name}': expected {' or '.join(SCHEMES)}")
+    require_settings(f"scheme {name}", settings, [field.name for field in fields(SCHEMES[name])])
     try:
         return SCHEMES[name](**settings)
-    except TypeError as error:
+    except TypeError as error:  # a text where a number belongs
         raise SettingsError(f"scheme {name}: {error}") from None
 
 
 def named_sleeping(entries: Mapping[str, Any]) -> Sleeping | None:
     """Sleep settings of a scene file, ``{"speed": 1e-2}``; None if not set."""
+    require_settings("sleeping", entries, [field.name for field in fields(Sleeping)])
     try:
         return Sleeping(**entries) if entries else None
     except TypeError as error:

@@ -188,7 +188,10 @@ class Simulation:
         state: State | Snapshot | None = None,
     ) -> None:
         if not isinstance(scene, Scene | Model):
-            raise SettingsError(f"expected a scene or a model to simulate, got {scene!r}")
+            raise SettingsError(
+                f"expected a scene or a model to simulate, got {repr(scene)[:80]}: clapas.Scene.load(file) "
+                "reads one from a file"
+            )
         check_methods(scheme, sleeping)
         self.scene = scene if isinstance(scene, Scene) else None
         if isinstance(scene, Scene):
@@ -280,7 +283,16 @@ class Simulation:
             if fails or (self.state.step - attached.origin) % attached.every == 0:
                 self._keep(attached)
         if failed is not None and fails:
-            raise NotSolved(failed, failed.notes[-1] if failed.status is Status.NO_SOLUTION else "")
+            why = f"{failed.notes[-1]} " if failed.status is Status.NO_SOLUTION else ""
+            raise NotSolved(failed, why + self._place_of_last())
+
+    def _place_of_last(self) -> str:
+        """Where in the run the last step was, and how to look at its problem alone."""
+        before = self.state.step - 1
+        return (
+            f"It is the problem of the step to t = {self.state.time:.6g} s: on_unsolved='record' goes on "
+            f"with the best impulses, and 'clapas export RUN --fclib {before}' writes it to a file."
+        )
 
     def _is_limited_by_rounding(self, solution: Solution) -> bool:
         """Whether a solution is limited by rounding, so that the run goes on; warns once."""

@@ -39,6 +39,7 @@ from clapas.solvers.dense import DenseNewton
 from clapas.solvers.interior_point import InteriorPoint
 from clapas.solvers.least_impulses import LeastImpulses, can_rest
 from clapas.solvers.loop import Halt, Iteration, IterativeSolver, Solver
+from clapas.solvers.newton import SemismoothNewton
 from clapas.solvers.nsgs import COMPILED_SECTIONS, NSGS
 from clapas.status import Status
 from clapas.typing import Array, Indices
@@ -51,6 +52,7 @@ STEP, STEP_PER_CONTACT, LARGEST_STEP = (
     400.0,
 )  # half the true cost: preferred, since it works best where it is needed
 FIXED_POINT = 5000.0
+NEWTON, FACTORED = 100.0, 3_000  # of a Newton step on the whole problem; contacts up to which it is taken
 AT_REST = 50.0  # of a step to the least impulses
 NODE, NODE_PER_ROW = 100.0, 5.0  # of branch and bound
 SEARCHED = 40  # largest number of contacts for branch and bound
@@ -76,8 +78,8 @@ class Contender:
         Work that the methods before it in the list must have done before it starts.
     patience : float
         Work after which it stops, unless its residual still decreases.
-    begins : "guess" or "best"
-        Where it starts: at the guess of the portfolio, or at the best impulses so far.
+    begins : "guess", "best" or "zero"
+        Where it starts: at the guess of the portfolio, at the best impulses so far, or without impulses.
     """
 
     name: str
@@ -85,7 +87,7 @@ class Contender:
     cost: float
     joins: float
     patience: float
-    begins: Literal["guess", "best"] = "guess"
+    begins: Literal["guess", "best", "zero"] = "guess"
 
 
 def opening(problem: ContactProblem, tol: float) -> Contender:
@@ -136,6 +138,7 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
         field.append(Contender("branch-and-bound", search, node, joins=1_000, patience=100_000))
     return [
         *field,
+        *_newton(problem, tol),
         Contender(
             "interior-point from the best", interior, step, joins=40_000, patience=50_000, begins="best"
         ),
@@ -143,6 +146,18 @@ def contenders(problem: ContactProblem, tol: float) -> list[Contender]:
             "conic-fixed-point", fixed_point, FIXED_POINT, joins=50_000, patience=100_000, begins="best"
         ),
     ]
+
+
+def _newton(problem: ContactProblem, tol: float) -> list[Contender]:
+    """Newton steps on all contacts, where a factorisation is cheap.
+
+    From zero: it solves what stops the others only if it does not begin where they have stopped, and in a
+    time step that is the guess too.
+    """
+    if problem.n_contacts > FACTORED:
+        return []
+    newton = _unlimited(SemismoothNewton, tol)
+    return [Contender("semismooth-newton", newton, NEWTON, 30_000, 100 * NEWTON, begins="zero")]
 
 
 def _is_small(problem: ContactProblem) -> bool:
@@ -251,7 +266,10 @@ class Runner:
     def __str__(self) -> str:
         reached = f", residual {self.best:.1e}" if self.residuals else ""
         ending = f", {self.ended.name.lower().replace('_', ' ')}" if self.ended else ""
-        return f"{self.contender.name}: {counted(self.iterations, 'iteration')}{reached}{ending}"
+        proof = ""
+        if self.ended is Status.NO_SOLUTION and self.iteration is not None:  # how far it reaches
+            proof = "".join(f"; {note}" for note in self.iteration.notes)
+        return f"{self.contender.name}: {counted(self.iterations, 'iteration')}{reached}{ending}{proof}"
 
 
 class Race:
@@ -303,7 +321,8 @@ class Race:
             return 0
         self._turn = runner
         if runner.iteration is None:
-            start = self.r if runner.contender.begins == "best" else self._guess
+            starts = {"guess": self._guess, "best": self.r, "zero": np.zeros_like(self.r)}
+            start = starts[runner.contender.begins]
             # Some do much work per iteration, and need the remaining time.
             seconds = max(self._deadline - time.perf_counter(), SHORTEST)
             solver = replace(cast(Any, runner.contender.solver), time_limit=seconds)

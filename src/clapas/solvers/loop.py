@@ -505,10 +505,7 @@ def solve(
 
         solver = Auto()
     if not isinstance(problem, ContactProblem):
-        raise ProblemError(
-            f"expected a ContactProblem, got {repr(problem)[:80]}: clapas.read_problem(file) reads one from "
-            "a file, clapas.solvers.lcp.solve_lcp solves an LCP"
-        )
+        raise ProblemError(f"expected a ContactProblem, got {_way_to_problem(problem)}")
     if isinstance(solver, type) or not hasattr(solver, "cones"):
         word = f"the class {solver.__name__}" if isinstance(solver, type) else repr(solver)
         raise SettingsError(f"expected a method for contact problems such as NSGS(tol=1e-8), got {word}")
@@ -555,6 +552,17 @@ def _existence_advice(solution: Solution) -> str:
     from clapas.problems import existence  # conic programming, needed for failures only
 
     return existence.advice(solution.problem)
+
+
+def _way_to_problem(given: object) -> str:
+    """What was given in place of a problem, and how to get at one."""
+    # What clapas.read returns, and entries of the gallery, hold one.
+    if isinstance(getattr(given, "problem", None), ContactProblem):
+        return f"{type(given).__name__}: give its attribute problem"
+    return (
+        f"{repr(given)[:80]}: clapas.read_problem(file) reads one from a file, "
+        "clapas.solvers.lcp.solve_lcp solves an LCP"
+    )
 
 
 def _impulses(problem: ContactProblem, guess: Guess) -> Array:

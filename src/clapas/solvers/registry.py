@@ -5,10 +5,10 @@ A new method is added by one line here. In Python a solver is simply called: ``N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from clapas.errors import unknown_name
+from clapas.errors import require_settings, unknown_name
 from clapas.solvers.accelerated_projection import AcceleratedProjection
 from clapas.solvers.admm import ADMM
 from clapas.solvers.alart_curnier_fixed_point import AlartCurnierFixedPoint
@@ -287,5 +287,7 @@ def make(name: str, **settings: Any) -> Solver:
     >>> make("nsgs", tol=1e-12).tol
     1e-12
     """
-    solver: Solver = find(name).solver(**settings)
+    kind = find(name).solver
+    require_settings(name, settings, [field.name for field in fields(kind) if field.init])
+    solver: Solver = kind(**settings)
     return solver

@@ -119,7 +119,7 @@ class Sweep:
         """Read a sweep from a TOML file; scene files are relative to it."""
         path = Path(path)
         try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
+            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             raise FormatError(f"{path}: there is no such file") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

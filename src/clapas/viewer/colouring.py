@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clapas.analysis.instant import carries
 from clapas.bodies.drawn import Field
 from clapas.errors import SettingsError
 from clapas.io.recording import Frame
@@ -66,7 +67,7 @@ def _pressure(shown: Shown, frame: Frame) -> Array:
 
 
 def _contacts(shown: Shown, frame: Frame) -> Array:
-    carrying = frame.state.impulses.carrying
+    carrying = carries(frame.state.impulses.impulse)
     ends = np.concatenate((frame.contacts.a[carrying], frame.contacts.b[carrying]))
     return np.bincount(ends, minlength=frame.state.n_bodies).astype(float)
 

@@ -21,6 +21,7 @@ from clapas.io.recording import Recording
 from clapas.io.recording.contacts import Table
 from clapas.io.simulation import simulate
 from clapas.scenes import examples
+from clapas.scenes.regions import DiscRegion
 from clapas.scenes.scene import Scene
 from clapas.studies.heap import Measures as HeapMeasures
 
@@ -220,6 +221,21 @@ def test_a_flow_is_counted() -> None:
         assert measure(run, "flow", level=-1.0).more["passed"] == pytest.approx(0.2 * 20, abs=0.21)
 
 
+def test_grains_that_appear_below_a_height_do_not_pass_it() -> None:
+    """A source, 20 grains a second: their flow below it, nothing above it."""
+    scene = Scene(gravity=(0, 0, 0))
+    scene.law(mu=0.5)
+    scene.material("grain", density=1000)
+    scene.source(
+        DiscRegion((0, 0, 0.5), 0.05), rate=20, number=100, radius=0.01, material="grain", velocity=(0, 0, -2)
+    )
+    with simulate(scene, 3.0, 0.01) as run:
+        assert measure(run, "flow", level=0.6).value == 0.0
+        found = measure(run, "flow", level=0.2)
+        assert found.value == pytest.approx(20 * 1000 * 4 / 3 * np.pi * 0.01**3, rel=0.01)
+        assert found.more["passed"] == pytest.approx(found.value * (3.0 - 0.15), rel=0.03)
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_points_fill_no_room_and_have_no_surface(d: int) -> None:
     scene = Scene(d=d)
@@ -294,6 +310,8 @@ def test_words_and_refusals(stack: Path) -> None:
         measure(stack, "slop")
     with pytest.raises(SettingsError, match="a box needs both corners"):
         measure(stack, "packing", low=(0, 0, 0))
+    with pytest.raises(SettingsError, match="level must be a height in metres, got nan"):
+        measure(stack, "flow", level=math.nan)
     with pytest.raises(SettingsError, match="time must be one of the run"):
         measure(stack, "speed", time=math.nan)
     with pytest.raises(SettingsError, match="no room inside for a box"):

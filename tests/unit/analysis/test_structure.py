@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from clapas.analysis import Instant
 from clapas.analysis.network import chains, draw_chains, draw_network, strong
 from clapas.analysis.structure import (
     anisotropy,
@@ -18,6 +19,9 @@ from clapas.analysis.structure import (
     fabric,
 )
 from clapas.errors import SettingsError
+from clapas.geometry.shapes import Plane, Sphere
+from clapas.io.simulation import simulate
+from clapas.scenes.scene import Scene
 from tests.unit.analysis.samples import column, cubic, spheres
 
 
@@ -38,6 +42,21 @@ def test_contacts_without_force_do_not_count() -> None:
     assert coordination(pair).per_grain.tolist() == [1, 1, 0]
     assert coordination(pair).rattlers == 3
     assert np.allclose(fabric(pair), np.diag([1.0, 0.0]))
+
+
+def test_rounding_is_no_force() -> None:
+    """Sixteen columns of five balls, side by side: the columns bear, and between them is rounding."""
+    scene = Scene()
+    scene.law(mu=0.3)
+    scene.add(Plane())
+    for k in range(80):
+        scene.add(Sphere(0.01), (0.02 * (k % 4), 0.02 * (k // 4 % 4), 0.01 + 0.02 * (k // 16)), density=2500)
+    with simulate(scene, 0.01, 1e-3) as run:
+        end = Instant.of_recording(run)
+    found = coordination(end)
+    assert found.mean == pytest.approx((4 * 2 + 1) / 5)
+    assert found.rattlers == 80  # two neighbours at most: held by balance alone
+    np.testing.assert_allclose(fabric(end), np.diag([0, 0, 1]), atol=1e-12)
 
 
 def test_anisotropy_is_the_number_of_the_density() -> None:

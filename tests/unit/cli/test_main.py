@@ -50,6 +50,40 @@ def test_terminal_without_greek_letters() -> None:
     assert "1?1" in done.stdout
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_exit_code_does_not_depend_on_who_reads(unbuffered: str) -> None:
+    """Of a pipe whose reader has left: what cannot be printed is dropped, the answer stays the answer."""
+    for problem, code in (("gallery:two-blocks", 0), ("gallery:painleve-down-none", 1)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(
+            [sys.executable, "-m", "clapas", "solve", problem],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )
+        os.close(writer)
+        assert done.returncode == code
+        assert b"Broken" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_standard_output_is_told(unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "clapas", "info", "gallery:two-blocks"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )
+    assert (done.returncode, done.stderr) == (2, "clapas: standard output: No space left on device\n")
+
+
 def test_version_in_process(run: Run) -> None:
     assert run("--version").out == f"clapas {__version__}\n"
 

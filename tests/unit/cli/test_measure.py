@@ -58,6 +58,14 @@ def test_what_a_measure_does_not_heed_is_refused_and_others_are_not_lost(run: Ru
     name = "two-block-stack.h5"
     refused = run("measure", name, "--what", "energy", "--time", 0.01)
     assert (refused.code, "'energy' takes no time: it is of the whole run" in refused.err) == (2, True)
+    for box in (
+        "0,0:1,1",
+        "1,1,1:0,0,0",
+        "0,0,nan:1,1,1",
+    ):  # also where what is measured is left to the command
+        refused = run("measure", name, "--box", box)
+        assert refused.code == 2
+        assert "opposite corners of a box in 3-D, the lower one first, got [" in refused.err
     assert "'speed' takes no box" in run("measure", name, "--what", "speed", "--box", "0,0,0:1,1,1").err
     assert "'slope' takes no level" in run("measure", name, "--what", "slope", "--level", 3).err
     both = run("measure", name, "--what", "stress,coordination")

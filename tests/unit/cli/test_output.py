@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clapas.cli import output
+from clapas.errors import WriteError
 
 
 def test_json_has_no_nan_and_no_numpy(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,3 +47,14 @@ def test_tables_keep_brackets_and_long_lines(capsys: pytest.CaptureFixture[str])
     assert len(lines) == 3
     assert lines[1].split()[:2] == ["x", "[bold]"]
     assert lines[2].split() == ["y", "[0,", "1["]
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file() -> None:
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as told, output.writing(Path("run.png")):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert told.value.filename == "run.png"
+    with (
+        pytest.raises(WriteError, match=r"run\.h5: another process writes it"),
+        output.writing(Path("run.png")),
+    ):
+        raise WriteError("run.h5: another process writes it")

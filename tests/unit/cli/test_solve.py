@@ -88,6 +88,9 @@ def test_json_and_file_tell_the_residual_that_the_problem_measures(
     assert document["history"]["residuals"][-1] == document["residual"]
     assert document["history"]["iterations"][-1] == document["iterations"]
     np.testing.assert_array_equal(back.solution.u, back.problem.velocity(back.solution.r))
+    np.testing.assert_array_equal(document["r"], back.solution.r)
+    np.testing.assert_array_equal(document["u"], back.solution.u)
+    assert (document["v"] is None) == (back.problem.form == "reduced")
     if back.problem.form == "global":
         np.testing.assert_array_equal(back.solution.v, back.problem.motion(back.solution.r))
 
@@ -98,7 +101,13 @@ def test_json_of_an_unsolved_problem(run: Run) -> None:
     document = outcome.document
     assert (document["solved"], document["status"], document["iterations"]) == (False, "MAX_ITERATIONS", 0)
     assert document["cause"].startswith("The iterations ran out")
+    assert np.shape(document["r"]) == (2, 2)
     assert document["residual"] == gallery.get("crushed-disc").problem.residual(np.zeros((2, 2)))
+
+
+def test_json_of_a_proof_says_how_far_it_reaches(run: Run) -> None:
+    notes = run("solve", "gallery:crushed-disc", "--json").document["method_notes"]
+    assert any("closed and checked: no impulses" in note for note in notes)
 
 
 def test_quiet_prints_nothing_when_solved(run: Run) -> None:

@@ -453,6 +453,14 @@ def test_the_schema_describes_every_key_of_a_scene() -> None:
     assert described["$defs"]["SphereEntry"]["properties"]["radius"]["description"] == "radius (m)"
 
 
+@pytest.mark.parametrize("ending", [".toml", ".yaml"])
+def test_the_mark_of_windows_editors_is_no_text(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"scene{ending}"
+    Scene(seed=5).save(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert Scene.load(path).seed == 5
+
+
 # ---------------------------------------------------------------------- TOML
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,7 +91,8 @@ def test_an_unsolved_step_raises_and_can_be_gone_back_from() -> None:
     sim = clapas.Simulation(pile(), dt=DT)
     sim.step(200)  # in contact
     before, sim.solver = sim.snapshot(), clapas.NSGS(tol=1e-14, max_iterations=1)
-    with pytest.raises(NotSolved):
+    where = r"of the step to t = 0\.201 s: on_unsolved='record' goes on .*'clapas export RUN --fclib 200'"
+    with pytest.raises(NotSolved, match=where):
         sim.step(5)
     assert sim.unsolved == 1
     sim.reset(before)
@@ -537,3 +539,9 @@ def test_the_worst_residual_of_a_recording_is_that_of_all_steps(tmp_path: Path) 
         ]
         assert describe(recording)["worst_residual"] == sim.worst
         assert recording.verify() == 4
+
+
+@pytest.mark.parametrize("run", [clapas.Simulation, clapas.simulate])
+def test_a_name_of_a_file_is_no_scene(run: Callable[..., object]) -> None:
+    with pytest.raises(SettingsError, match=r"got 'heap\.toml': clapas\.Scene\.load\(file\) reads one"):
+        run("heap.toml", dt=DT)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from clapas.io.files import read_problem
 from clapas.problems import ContactProblem, gallery, reduce
-from clapas.solvers import NSGS, Auto, solve
+from clapas.solvers import NSGS, AcceleratedProjection, Auto, solve
 from clapas.solvers.auto import Contender, Race, Runner, contenders
 from clapas.solvers.branch_and_bound import BranchAndBound, TreeSearch, search, verify
 from clapas.solvers.loop import Halt
@@ -17,6 +19,8 @@ from clapas.solvers.newton import LevenbergMarquardt
 from clapas.status import Status
 from tests.random_problems import random_global
 from tests.unit.solvers import contract
+
+SHEARED = Path(__file__).parent / "data" / "sheared-disks.hdf5"
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -65,6 +69,25 @@ def test_hands_over_where_gauss_seidel_crawls() -> None:
 def test_a_proof_that_nothing_solves_it_is_passed_on(name: str) -> None:
     solution = solve(gallery.get(name).problem, Auto(), check=False)
     assert solution.status is Status.NO_SOLUTION
+    how_far = [note for note in solution.notes if "closed and checked: no impulses" in note]
+    assert how_far[0].startswith("branch-and-bound: ")
+
+
+@pytest.mark.parametrize("begins", ["zero", "where others stopped"])
+def test_disks_under_a_lid_that_is_dragged(begins: str) -> None:
+    """A step that stopped a run: sweeps, projections and the interior point stall at 1e-5."""
+    problem = read_problem(SHEARED)
+    guess = None
+    if begins != "zero":
+        guess = solve(problem, AcceleratedProjection(tol=1e-6, max_iterations=3_000), check=False)
+    solution = solve(problem, Auto(tol=1e-8), guess=guess)
+    assert solution.residual <= 1e-8
+    assert solution.method == "Auto: semismooth-newton"
+
+
+def test_newton_steps_on_all_contacts_are_for_thousands() -> None:
+    large = random_global(0, n=3_001, bodies=1_500, d=2)
+    assert "semismooth-newton" not in [c.name for c in contenders(large, 1e-6)]
 
 
 def test_hard_sums_are_found() -> None:

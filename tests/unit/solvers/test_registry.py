@@ -18,6 +18,13 @@ def test_names_lead_to_solvers() -> None:
     assert registry.make("nsgs", tol=1e-3) == NSGS(tol=1e-3)
 
 
+def test_unknown_settings_are_named() -> None:
+    with pytest.raises(
+        SettingsError, match=r"nsgs has no setting 'tole' \(did you mean tol\?\): it has tol, "
+    ):
+        registry.make("nsgs", tole=1e-3)
+
+
 def test_every_entry_is_complete() -> None:
     assert len(registry.names()) == len(registry.entries())
     for entry in registry.entries():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from clapas.errors import NotSolved, ProblemError, SettingsError
+from clapas.io import read, shipped
 from clapas.problems import LCP, ContactProblem, gallery
 from clapas.solvers import NSGS, AlartCurnier, DeSaxce, Given, Progress, solve
 from clapas.solvers.loop import UNMEASURED, Halt, Iteration, IterativeSolver
@@ -244,6 +245,12 @@ def test_what_is_no_method_is_refused_in_words(part: Any) -> None:
 def test_what_is_no_contact_problem_is_refused_in_words(given: Any) -> None:
     with pytest.raises(ProblemError, match=r"expected a ContactProblem, got .*read_problem.*solve_lcp"):
         solve(given)
+
+
+def test_what_holds_a_contact_problem_is_told_from_it() -> None:
+    message = r"expected a ContactProblem, got ProblemFile: give its attribute problem"
+    with pytest.raises(ProblemError, match=message):
+        solve(read(shipped("sliding-block.dat")))  # type: ignore[arg-type]
 
 
 def test_solutions_are_compared_as_things_not_by_their_arrays() -> None:

@@ -55,9 +55,9 @@ def read_tables(path: Path) -> Mapping[str, Any]:
     """The tables of a TOML or JSON file."""
     try:
         if path.suffix.lower() == ".toml":
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         else:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{path}: not a readable {path.suffix.lstrip('.').upper()} file: {error}") from None
     except OSError as error:

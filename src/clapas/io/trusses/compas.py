@@ -24,7 +24,7 @@ def read_compas(path: Path, *, groups: Mapping[str, Group] | None = None) -> Tru
     Nodes: x, y, z; ``is_fixed``, ``is_anchor`` or ``is_support`` blocks; px, py, pz are loads (N). Edges:
     ``group`` or ``kind`` names the group, ``f`` is the prestress (N), ``q`` the force density (N/m).
     """
-    graph = find_graph(json.loads(path.read_text(encoding="utf-8")))
+    graph = find_graph(json.loads(path.read_text(encoding="utf-8-sig")))
     if graph is None:
         raise FormatError(f"{path}: no COMPAS network in this JSON: expected tables 'node' and 'edge'")
     defaults = {**graph.get("attributes", {}), **graph.get("default_node_attributes", graph.get("dna", {}))}

@@ -84,7 +84,7 @@ def write_truss(path: str | os.PathLike[str], truss: Truss) -> None:
 
 def _is_compas(path: Path) -> bool:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (json.JSONDecodeError, UnicodeDecodeError):
         return False  # read_document reports the error
     return find_graph(content) is not None

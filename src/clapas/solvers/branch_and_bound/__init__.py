@@ -32,6 +32,7 @@ from clapas.solvers.nsgs import NSGS
 from clapas.solvers.solution import Solution
 from clapas.status import Status
 from clapas.typing import Array
+from clapas.units import counted
 
 __all__ = ["BranchAndBound", "Outcome", "Proof", "Verification", "all_solutions", "search", "verify"]
 
@@ -218,7 +219,7 @@ class TreeSearch(Iteration):
             )
             raise Halt(Status.NUMERICAL_ERROR)
         self.proof = proof
-        self.notes = (f"{proof.leaves} branches closed and checked: {excluded}",)
+        self.notes = (f"{counted(proof.leaves, 'branch', 'branches')} closed and checked: {excluded}",)
         raise Halt(Status.NO_SOLUTION)
 
     def _halt_at_rounding(self) -> None:
