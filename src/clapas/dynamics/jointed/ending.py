@@ -166,6 +166,8 @@ def close(
         if left >= size and size <= 1e3 * ROUNDING * extent:
             place(terms, x, turn, 0, coordinates, value, of)
             break  # rounding
+        if not left < size:
+            return False  # near a pose in which rows are redundant
         if left > STALLED * size:
             soft = soft_rows(drives, held.along, target, scheme)[0]
             clear, rows = factor_rows(terms.ends, sums, blocks, filling, elimination, inverse_root, of, soft)

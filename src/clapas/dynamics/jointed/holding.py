@@ -36,6 +36,7 @@ from clapas.dynamics.joints.drives import AT_LIMIT
 from clapas.typing import Array, Indices, Mask
 
 ROUNDS = 12  # most iterations
+ASTRAY = 1e-2  # the same: an iteration that leaves more does not converge, as rows become redundant
 SHARE = 1e-12  # of the change of velocities by joints: less is rounding
 ROUNDING = 4.0 * float(np.finfo(float).eps)  # of the velocities: less is rounding, too
 
@@ -71,7 +72,7 @@ def hold(
     Returns
     -------
     bool
-        False if rows are too nearly redundant: then nothing else was done.
+        False if rows are too nearly redundant: then the rest is of no use.
     Held
         The joints and the motion.
     """
@@ -113,6 +114,9 @@ def hold(
         join(sums, blocks, elimination, rigid.diagonals, held)
         if not differ(rigid.flags[0], rigid.diagonals[0], previous, held.velocity, held.free, SHARE):
             break
+    else:
+        if differ(rigid.flags[0], rigid.diagonals[0], previous, held.velocity, held.free, ASTRAY):
+            return False, held
     if drives.has_links:
         watch(ends, n, drives.numbers, rigid.flags[0], scheme, held)
     return True, held
