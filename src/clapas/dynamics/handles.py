@@ -298,8 +298,8 @@ class JointHandle:
     def effort(self) -> float:
         """All that acted along the coordinate in the last step, as a mean (N·m, N); zero before it.
 
-        Limits, friction, springs, dampers, motors and gears together; positive where they help the coordinate
-        grow.
+        Limits, friction, springs, dampers, motors and gears together, less what rotors take to go faster;
+        positive where they help the coordinate grow.
         """
         self._require("angle", "displacement", "swing", "gimbal")
         last = self._simulation.last

@@ -36,6 +36,7 @@ def join(
     restitution: float = 0.0,
     friction: float = 0.0,
     damping: float = 0.0,
+    armature: float = 0.0,
     spring: tuple[float, float] | None = None,
     motor: Motor | None = None,
 ) -> Joint:
@@ -85,6 +86,9 @@ def join(
         Largest force of dry friction (N·m, N): below it the joint sticks.
     damping : float
         Viscous damping (N·m·s/rad, N·s/m).
+    armature : float
+        Inertia of a rotor that turns with it through gears, seen at the joint: that of the rotor times the
+        square of the gear ratio (kg·m², kg).
     spring : (stiffness, rest), optional
         Spring (N·m/rad, N/m) and the coordinate at which it is at rest.
     motor : VelocityMotor, TorqueMotor or Servo, optional
@@ -126,6 +130,7 @@ def join(
         restitution=restitution,
         friction=friction,
         damping=damping,
+        armature=armature,
         spring=spring,
         motor=motor,
     )

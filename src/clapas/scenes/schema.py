@@ -162,6 +162,7 @@ class JointEntry(Entry):
     restitution: float = Field(0.0, description="of the limits")
     friction: float = Field(0.0, description="largest force of dry friction (N·m, N)")
     damping: float = Field(0.0, description="viscous (N·m·s/rad, N·s/m)")
+    armature: float = Field(0.0, description="inertia of a geared rotor, seen at the joint (kg·m², kg)")
     spring: Numbers | None = Field(None, description="stiffness (N·m/rad, N/m) and rest (rad, m)")
     motor: MotorEntry | None = None
 

@@ -19,7 +19,7 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.contact_table import ContactTable
 from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
 from clapas.dynamics.joints.commands import Commands
-from clapas.dynamics.joints.instep import coordinates_of
+from clapas.dynamics.joints.instep import coordinates_of, joint_rates
 from clapas.dynamics.loads import Load
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
@@ -56,14 +56,19 @@ from clapas.units import counted
 
 
 def energy(model: Model, state: State) -> Energy:
-    """Kinetic energy, and potential energy of gravity and of springs, of the movable bodies and systems."""
+    """Kinetic energy, and potential energy of gravity and springs, of movable bodies, rotors and systems."""
     alive = model.first(state.n_bodies)
     others = energy_of(alive, state)
     moving = alive.movable
     with np.errstate(over="ignore", invalid="ignore"):  # infinity is returned here, and rejected by runs
         kinetic = 0.5 * float(np.sum(alive.masses_of(moving) * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
-    springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
+    springs = 0.0
+    if alive.joints is not None:
+        x, drives = coordinates_of(alive, state), alive.joints.drives
+        springs = drives.potential(x)
+        if drives.armature.any():
+            kinetic += drives.kinetic(joint_rates(alive, state, x))
     potential = others.potential + springs - float(alive.mass[moving] @ height)
     return Energy(kinetic + others.kinetic, potential)
 

@@ -137,7 +137,7 @@ def pushed(ends: Indices, of: Array, impulse: Array, movable: Mask, inverse_root
 
 @subroutine
 def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -> tuple[Array, Array]:
-    """Compliance and imposed rate of springs, dampers and motors without bound, (s,) each.
+    """Compliance and imposed rate of springs, dampers, rotors and motors without bound, (s,) each.
 
     See :mod:`clapas.dynamics.joints.drives`.
     """
@@ -148,9 +148,11 @@ def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -
         k = coordinates[i]
         if i < drives.n_springs:
             stiffness, rest, damping = numbers[5, k], numbers[6, k], numbers[7, k]
-            s = h * (theta * theta * h * stiffness + damping)
+            armature = numbers[11, k]
+            s = h * (theta * theta * h * stiffness + damping) + armature
             ahead = along[0, k] + theta * (1.0 - theta) * h * along[2, k]
-            soft[i], imposed[i] = 1.0 / s, h * stiffness * (ahead - rest) / s
+            soft[i] = 1.0 / s
+            imposed[i] = (h * stiffness * (ahead - rest) - armature * along[2, k]) / s
         else:
             soft[i], imposed[i] = motor_row(numbers, drives.motor[k], k, along[1, k], target[k], scheme)
     return soft, imposed

@@ -1,4 +1,4 @@
-"""Laws along the coordinate of a joint: stops, friction, springs, dampers, motors.
+"""Laws along the coordinate of a joint: stops, friction, springs, dampers, rotors, motors.
 
 A hinge or a pin has an angle (rad), a slider, a slot and a cylindrical joint a displacement (m): how far b
 has gone relative to a, positive about or along the axis (in 2-D, counterclockwise). Where b is the world it
@@ -141,6 +141,7 @@ class JointLaws:
     restitution: float = 0.0
     friction: float = 0.0
     damping: float = 0.0
+    armature: float = 0.0
     spring: tuple[float, float] | None = None
     motor: Motor | None = None
 
@@ -183,7 +184,7 @@ def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]
     laws: dict[str, Any] = {}
     if "start" in given:
         laws["start"] = checks.number(label, "start", given["start"])
-    for name in ("friction", "damping"):
+    for name in ("friction", "damping", "armature"):
         if name in given:
             laws[name] = checks.at_least_zero(label, name, given[name])
     if "restitution" in given:

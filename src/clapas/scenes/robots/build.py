@@ -433,6 +433,7 @@ def _join(
             "limits": joint.limits,
             "friction": joint.friction or None,
             "damping": joint.damping or None,
+            "armature": joint.armature or None,
             "spring": joint.spring,
             "motor": motors.get(joint.name) or _motor(robot, joint.name),
         }

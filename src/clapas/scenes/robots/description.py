@@ -144,8 +144,8 @@ class RobotJoint:
         Coordinate at that pose (rad, m).
     limits : (lower, upper), optional
         Of the coordinate (rad, m).
-    damping, friction : float
-        N·m·s/rad, N·m; N·s/m, N.
+    damping, friction, armature : float
+        N·m·s/rad, N·m, kg·m²; N·s/m, N, kg.
     spring : (stiffness, rest), optional
         N·m/rad, rad; N/m, m.
     effort : float, optional
@@ -173,6 +173,7 @@ class RobotJoint:
     limits: tuple[float, float] | None = None
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
     spring: tuple[float, float] | None = None
     effort: float | None = None
     place: str = ""

@@ -494,7 +494,7 @@ def test_the_command_line_takes_robots(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "joint wrist" in said
     assert "motor hold" in said
-    assert "armature" in said
+    assert "ctrlrange" in said
     assert cli.main(["info", str(HERE / "tool.urdf"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mass"] == 4.0
     out = tmp_path / "run.h5"

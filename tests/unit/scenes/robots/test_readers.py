@@ -230,6 +230,7 @@ def test_motors_springs_and_friction() -> None:
     joints = {joint.name: joint for joint in robot.joints}
     assert (joints["rail"].friction, joints["rail"].damping) == (0.5, 1.0)
     assert joints["hinge"].spring == pytest.approx((3.0, math.radians(10)))
+    assert joints["hinge"].armature == 0.01
     assert joints["neck"].kind == "ball"
     assert [(one.kind, one.damping) for one in joints["neck"].along] == [("turn", 0.1)] * 3
     drive, hold, spin = robot.actuators
@@ -238,7 +239,6 @@ def test_motors_springs_and_friction() -> None:
     assert (spin.kind, spin.bound) == ("velocity", 4.0)
     words = " ".join(robot.notes)
     for said in (
-        "armature of <joint>",
         "with gear 2: its target is the effort of the joint itself",
         "in terms of the control in MJCF, effort = 2 × control",
         "largest effort of the motor of 'rail', 10, is left out: targets are not cut",

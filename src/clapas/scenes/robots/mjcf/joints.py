@@ -41,19 +41,19 @@ def read_joint(
     stiffness, rest = node.number("stiffness", 0.0), scale(node.number("springref", 0.0))
     zero = scale(node.number("ref", 0.0))
     damping, friction = node.number("damping", 0.0), node.number("frictionloss", 0.0)
+    armature = node.number("armature", 0.0)
     node.used |= {"solreflimit", "solimplimit", "margin"} if limits is None else set()
     if kind == "free" and parent != WORLD:
         raise node.error("a free joint stands in a body of <worldbody>")
     left_out = {"stiffness": stiffness} if kind == "ball" else {}
     if kind == "free":
         left_out = {"stiffness": stiffness, "damping": damping, "frictionloss": friction}
+        left_out["armature"] = armature
     notes += [
         f"{word} of the {kind} joint '{label}' is left out: it has no single coordinate"
         for word, value in left_out.items()
         if value
     ]
-    if node.attributes.get("armature", "0").strip() in ("0", "0.0"):
-        node.used.add("armature")
     joint = RobotJoint(
         name=label,
         kind={"slide": "slider"}.get(kind, kind),
@@ -66,19 +66,20 @@ def read_joint(
         limits=limits,
         damping=damping,
         friction=friction,
+        armature=armature,
         spring=(stiffness, rest) if stiffness else None,
         effort=largest(node, "actuatorfrcrange", "actuatorfrclimited"),
         place=node.place,
     )
-    return resisting(joint) if kind == "ball" and (damping or friction) else joint
+    return resisting(joint) if kind == "ball" and (damping or friction or armature) else joint
 
 
 def resisting(ball: RobotJoint) -> RobotJoint:
-    """A ball joint with its damping and friction, which act about each of three axes of the child."""
+    """A ball joint with its damping, friction and armature, which act about three axes of the child."""
     turn = replace(ball, kind="turn", is_exchanged=True)
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     turns = tuple(replace(turn, name=f"{ball.name} {name}", axis=axis) for name, axis in axes.items())
-    return replace(ball, damping=0.0, friction=0.0, along=turns)
+    return replace(ball, damping=0.0, friction=0.0, armature=0.0, along=turns)
 
 
 def largest(node: Node, name: str, flag: str) -> float | None:
@@ -174,4 +175,4 @@ def coordinate(joint: RobotJoint) -> RobotJoint:
 
 def bare(joint: RobotJoint) -> RobotJoint:
     """A joint without laws."""
-    return replace(joint, limits=None, damping=0.0, friction=0.0, spring=None, effort=None)
+    return replace(joint, limits=None, damping=0.0, friction=0.0, armature=0.0, spring=None, effort=None)

@@ -29,7 +29,6 @@ IGNORED = {
     "<user>": "",
 }
 UNUSED = {
-    "armature of <joint>": "inertia of rotors is not modelled",
     **{
         f"{name} of <geom>": "contacts are rigid"
         for name in ("solref", "solimp", "margin", "gap", "solmix", "priority")
