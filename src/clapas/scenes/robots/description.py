@@ -221,6 +221,8 @@ class Actuator:
         As :mod:`clapas.dynamics.joints.laws` has them.
     stiffness, damping : float
         Of a servo.
+    damping_ratio : float
+        Of a servo, 1 for critical damping, until its damping is known.
     bound : float, optional
         Largest effort (N·m, N).
     """
@@ -230,6 +232,7 @@ class Actuator:
     kind: str
     stiffness: float = 0.0
     damping: float = 0.0
+    damping_ratio: float = 0.0
     bound: float | None = None
 
 

@@ -12,7 +12,7 @@ from clapas.errors import FormatError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Sphere
 from clapas.scenes.robots import read_robot
-from clapas.scenes.robots.description import Inertia, Pose
+from clapas.scenes.robots.description import Actuator, Inertia, Pose
 from clapas.scenes.robots.xml import read_xml
 
 HERE = Path(__file__).parent
@@ -248,6 +248,80 @@ def test_motors_springs_and_friction() -> None:
         assert said in words
 
 
+DRIVEN = """<mujoco><compiler angle="radian"/><worldbody>
+  <body pos="0 0 1"><joint name="lift" type="slide" axis="0 0 2"/><geom size="0.1" mass="2"/>
+    <body pos="1 0 0"><joint name="turn" axis="0 3 0" pos="0 0 0.5" armature="0.25"/>
+      <inertial pos="0 0 0.5" mass="1" diaginertia="0.1 0.1 0.1"/>
+      <body pos="0 0 0.5"><joint name="tip" axis="1 0 0"/>
+        <inertial pos="0 0 2" mass="3" diaginertia="0.2 0.2 0.2"/></body></body></body></worldbody>
+  <actuator>{actuator}</actuator></mujoco>"""
+
+
+def actuator_of(tmp_path: Path, words: str) -> tuple[Actuator, str]:
+    (path := tmp_path / "arm.xml").write_text(DRIVEN.format(actuator=words))
+    robot = read_robot(path)
+    return robot.actuators[0], " ".join(robot.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "stiffness", "damping", "means"),
+    [
+        ('gainprm="3"', "torque", 0.0, 0.0, "effort = 3 × control"),
+        ('gainprm="3" gear="-2" dyntype="none" biasprm="0 1 2"', "torque", 0.0, 0.0, "effort = -6 × control"),
+        ('biastype="affine" gainprm="40" biasprm="0 -40 -5"', "servo", 40.0, 5.0, None),
+        ('biastype="affine" gainprm="40" biasprm="0 -40" gear="3"', "servo", 360.0, 0.0, "control / 3"),
+        ('biastype="affine" gainprm="20" biasprm="0 -40 -5"', "servo", 40.0, 5.0, "coordinate = control / 2"),
+        ('biastype="affine" gainprm="5" biasprm="0 0 -5"', "velocity", 0.0, 0.0, "gain kv"),
+    ],
+)
+def test_general_actuators_are_motors_and_servos(
+    words: str, kind: str, stiffness: float, damping: float, means: str | None, tmp_path: Path
+) -> None:
+    one, notes = actuator_of(tmp_path, f"<general joint='tip' {words}/>")
+    assert (one.kind, one.stiffness, one.damping) == (kind, stiffness, damping)
+    assert (means or "") in notes
+    assert ("in terms of the control" in notes) == (means is not None and kind != "velocity")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ('dyntype="integrator"', "dyntype 'integrator' is not supported"),
+        (
+            'gaintype="affine"',
+            "gaintype 'affine' is not supported, only fixed; drive the joint by a motor of",
+        ),
+        ('biastype="muscle"', "biastype 'muscle' is not supported"),
+        (
+            'biastype="affine" gainprm="40" biasprm="1 -40 0"',
+            "gainprm 40 and biasprm 1 -40 0 are not those of",
+        ),
+        ('biastype="affine" gainprm="4" biasprm="0 0 -5"', "motor with a rate"),
+        ('biastype="affine" gainprm="4" biasprm="0 4 0"', "are not those of"),
+    ],
+)
+def test_general_actuators_that_are_neither_are_refused_by_name(
+    words: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FormatError, match=said):
+        actuator_of(tmp_path, f"<general joint='tip' {words}/>")
+
+
+def test_a_damping_ratio_is_of_all_that_the_joint_moves(tmp_path: Path) -> None:
+    """In the reference pose, along unit axes, with the armature: the diagonal of the mass matrix."""
+    inertia = {"lift": 6.0, "turn": 0.25 + 0.1 + 0.2 + 3.0 * 2.0**2, "tip": 0.2 + 3.0 * 2.0**2}
+    for name, moved in inertia.items():
+        critical = 2.0 * math.sqrt(50.0 * moved)
+        for words in ('kp="50" dampratio="0.5"', 'kp="12.5" gear="2" dampratio="0.5"'):
+            one, _ = actuator_of(tmp_path, f"<position joint='{name}' {words}/>")
+            assert one.damping == pytest.approx(0.5 * critical)
+        words = "biastype='affine' gainprm='50' biasprm='0 -50 0.5'"
+        one, _ = actuator_of(tmp_path, f"<general joint='{name}' {words}/>")
+        assert one.damping == pytest.approx(0.5 * critical)
+    with pytest.raises(FormatError, match="kv and dampratio both say"):
+        actuator_of(tmp_path, "<position joint='tip' kv='1' dampratio='1'/>")
+
+
 @pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
 def test_an_actuator_is_bound_by_its_joint_and_by_itself(
     of_joint: float, bound: float, tmp_path: Path
@@ -376,8 +450,9 @@ MJCF_ERRORS = {
     ),
     "general actuator": (
         BODY.format("") + "<actuator><general/></actuator>",
-        "<general>: this element is not known",
+        "<general>: actuators act on joints: it needs the attribute 'joint'",
     ),
+    "muscle": (BODY.format("") + "<actuator><muscle/></actuator>", "<muscle>: this element is not known"),
     "unknown attribute": (BODY.format('<joint damp="1"/>'), "the attribute 'damp' is not known"),
     "unknown class": (BODY.format('<joint class="x"/>'), "there is no class 'x' among the defaults"),
     "class without name": (

@@ -26,12 +26,13 @@ from clapas.scenes.robots.description import (
     RobotJoint,
 )
 from clapas.scenes.robots.leftovers import notes_of
+from clapas.scenes.robots.mjcf.actuators import KINDS, damped, read_actuator
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
 from clapas.scenes.robots.mjcf.includes import put_in_place
 from clapas.scenes.robots.mjcf.joints import read_joint, together
 from clapas.scenes.robots.mjcf.masses import Masses
-from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equality
+from clapas.scenes.robots.mjcf.relations import link_of, read_equality
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
 
@@ -51,14 +52,15 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
     put_in_place(root)
     reader = _Reader(root)
     reader.read()
+    links = reader.masses.scaled(reader.links)
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
-        links=reader.masses.scaled(reader.links),
+        links=links,
         joints=tuple(reader.joints),
         followers=tuple(reader.followers),
         closures=tuple(reader.closures),
-        actuators=tuple(reader.actuators),
+        actuators=damped(reader.actuators, reader.joints, links),
         apart=tuple(reader.apart),
         gravity=reader.gravity,
         dt=reader.dt,
@@ -107,7 +109,7 @@ class _Reader:
             for body, childclass in self._within(world, "", "body"):
                 self._body(body, WORLD, childclass)
         for actuators in root.all("actuator"):
-            for node in actuators.all("motor", "position", "velocity"):
+            for node in actuators.all(*KINDS):
                 self._filled(node, "")
                 self.actuators.append(read_actuator(node, self._coordinates, self.actuators, self.notes))
         for tendons in root.all("tendon"):
