@@ -500,18 +500,9 @@ MJCF_ERRORS = {
         BODY.format('<joint type="ball" range="0 1"/>'),
         "the range of a ball joint is not supported",
     ),
-    "three hinges askew": (
-        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 1'/><joint/>"),
-        "two or three hinges in one point, each at right angles to the next, with ref 0; put a body",
-    ),
-    "a hinge between two slides": (
-        BODY.format("<joint type='slide' axis='1 0 0'/><joint/><joint type='slide' axis='0 1 0'/>"),
-        "slider and hinge and slider in one body are not supported, save a cylindrical joint, a planar one "
-        "with both slides before the hinge or both after it",
-    ),
-    "three hinges apart": (
-        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 1'/><joint/>"),
-        "in one body are not supported",
+    "joints in a row without mass": (
+        "<worldbody><body name='a'><joint axis='1 0 0'/><joint axis='1 1 0'/></body></worldbody>",
+        "the body 'a' has no mass, but moves",
     ),
     "limits switched off": (
         BODY.format("") + "<option><flag limit='disable' frictionloss='enable'/></option>",
