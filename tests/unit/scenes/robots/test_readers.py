@@ -322,6 +322,60 @@ def test_a_damping_ratio_is_of_all_that_the_joint_moves(tmp_path: Path) -> None:
         actuator_of(tmp_path, "<position joint='tip' kv='1' dampratio='1'/>")
 
 
+RING = """<mujoco><compiler eulerseq="XYZ"/><default><motor gear="3"/></default><worldbody><body name="hub">
+  <freejoint name="loose"/><geom size="0.1"/>
+  <replicate count="12" sep="-" offset="0.2 0 0.1" euler="0 0 30">
+    <frame pos="1 0 0"><body name="spoke"><joint name="bend" axis="0 1 0"/><geom size="0.1"/>
+      <replicate count="2" offset="0 0.5 0"><body name="toe"><joint name="curl"/><geom size="0.05"/></body>
+      </replicate></body></frame>
+  </replicate></body></worldbody>
+  <contact><exclude body1="hub" body2="spoke"/></contact>
+  <equality><joint name="gear" joint1="curl1" joint2="bend"/></equality>
+  <actuator><motor name="pull" joint="curl0"/></actuator></mujoco>"""
+
+
+def test_replicates_stand_in_frames_that_turn_and_move_on(tmp_path: Path) -> None:
+    """Each place is the one before and the offset in its frame; names have the numbers of the copies."""
+    (path := tmp_path / "ring.xml").write_text(RING)
+    robot = read_robot(path)
+    joints = {joint.name: joint for joint in robot.joints}
+    assert len(robot.links) == 1 + 12 + 24
+    place = Pose()
+    for k in range(12):
+        turn = rotations.from_axis_angle(np.array([0.0, 0.0, 1.0]), math.radians(30.0 * k))
+        spoke = joints[f"bend-{k:02d}"].pose
+        assert spoke.position == pytest.approx(place.at((1.0, 0.0, 0.0)))
+        assert np.abs(np.dot(spoke.orientation, turn)) == pytest.approx(1.0)
+        assert joints[f"curl1-{k:02d}"].pose.position == (0.0, 0.5, 0.0)
+        assert joints[f"curl1-{k:02d}"].parent == f"spoke-{k:02d}"
+        further = rotations.from_axis_angle(np.array([0.0, 0.0, 1.0]), math.radians(30.0 * (k + 1)))
+        place = Pose(place.at((0.2, 0.0, 0.1)), tuple(further))
+    assert [one.joint for one in robot.actuators] == [f"curl0-{k:02d}" for k in range(12)]
+    assert robot.actuators[3].name == "pull-03"
+    gears = [(one.follower, one.leader) for one in robot.followers]
+    assert gears == [(f"curl1-{k:02d}", f"bend-{k:02d}") for k in range(12)]
+    assert ("hub", "spoke-11") in robot.apart
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "it needs the attribute 'count'"),
+        ("count='1.5'", "count must be a whole number, at least 1, got 1.5"),
+        (
+            "count='2' ofset='1 0 0'",
+            "the attribute 'ofset' is not known; known are count, euler, offset and sep",
+        ),
+    ],
+)
+def test_replicates_that_cannot_be(words: str, said: str, tmp_path: Path) -> None:
+    (path := tmp_path / "bad.xml").write_text(
+        f"<mujoco><worldbody><replicate {words}><geom size='1'/></replicate></worldbody></mujoco>"
+    )
+    with pytest.raises(FormatError, match=said):
+        read_robot(path)
+
+
 @pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
 def test_an_actuator_is_bound_by_its_joint_and_by_itself(
     of_joint: float, bound: float, tmp_path: Path

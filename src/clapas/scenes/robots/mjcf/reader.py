@@ -33,6 +33,7 @@ from clapas.scenes.robots.mjcf.includes import put_in_place
 from clapas.scenes.robots.mjcf.joints import LIGHT, in_a_row, read_joint, together
 from clapas.scenes.robots.mjcf.masses import Masses
 from clapas.scenes.robots.mjcf.relations import link_of, read_equality
+from clapas.scenes.robots.mjcf.replicas import replicate
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
 
@@ -88,6 +89,7 @@ class _Reader:
     def read(self) -> None:
         root = self.root
         self._compiler([*root.all("compiler")])
+        replicate(root, self.frames)
         for option in root.all("option"):
             if option.has("gravity"):
                 self.gravity = option.vector("gravity", 3)
