@@ -149,7 +149,7 @@ class JointEntry(Entry):
     a: int | str = Field(description='number or name of a body, or "world"')
     b: int | str = Field("world", description='number or name of a body, or "world"')
     at: Numbers = Field(description="the point of the joint, in the world (m)")
-    to: Numbers | None = Field(None, description="for a distance, the end of the rod on b (m)")
+    to: Numbers | None = Field(None, description="for a distance or a stretch, the end on b (m)")
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
     second: Numbers | None = Field(
         None, description="of a universal joint, a turn or a swing, fixed in b; of a gimbal"

@@ -44,9 +44,10 @@ LEFT_FREE = {
         "turn": 6,
         "travel": 6,
         "swing": 6,
+        "stretch": 6,
         "gimbal": 6,
     },
-    2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2, "turn": 3, "travel": 3},
+    2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2, "turn": 3, "travel": 3, "stretch": 3},
 }
 SWUNG = (1.0, 1.0, 1.0)
 ALL = [(d, kind) for d, kinds in KINDS.items() for kind in kinds]
@@ -67,7 +68,7 @@ def two_bodies(d: int, kind: str) -> Scene:
         given["axis"] = (1.0, 2.0, -0.5)[:d]
     if kind == "universal":
         given["second"] = (2.0, -1.0, 0.0)
-    if kind == "distance":
+    if kind in ("distance", "stretch"):
         given["to"] = (1.0, 0.4, 0.7)[:d]
     if kind == "swing":
         given |= {"second": SWUNG, "limits": (None, 2.0)}
@@ -93,7 +94,10 @@ def test_a_kind_leaves_free_what_it_says_and_holds_where_it_was_made(d: int, kin
     assert np.linalg.matrix_rank(J[: rows.n_closing], tol=1e-9) == len(rows) == size - free
     coordinate = KINDS[d][kind].coordinate is not None
     assert np.linalg.matrix_rank(J, tol=1e-9) == len(rows) + coordinate
-    start = math.acos(np.dot((1.0, 2.0, -0.5), SWUNG) / math.sqrt(5.25 * 3.0)) if kind == "swing" else 0.0
+    start = {
+        "swing": math.acos(np.dot((1.0, 2.0, -0.5), SWUNG) / math.sqrt(5.25 * 3.0)),
+        "stretch": math.hypot(*(0.6, 0.3, 0.5)[:d]),
+    }.get(kind, 0.0)
     np.testing.assert_allclose(rows.coordinates(placed), start, atol=1e-15)
 
 
