@@ -343,11 +343,9 @@ def _velocities(
         return problem.condensed.velocity(solution.r), at.systems.free
     v = solution.v
     assert v is not None
-    others = at.systems.free
-    if at.systems.systems:
-        rigid = int(at.model.movable.sum()) * free.shape[1]
-        if len(v) > rigid:
-            v, others = split_velocity(v, rigid, at.systems)
+    others, rigid = at.systems.free, int(at.model.movable.sum()) * free.shape[1]
+    if len(v) > rigid:  # those of systems follow, and one for each soft row of joints
+        v, others = split_velocity(v, rigid, at.systems)
     return rigid_velocities(at.model, v, free), others
 
 

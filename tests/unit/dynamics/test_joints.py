@@ -397,6 +397,29 @@ def test_joints_outside_and_inside_the_contact_problem_agree() -> None:
         np.testing.assert_allclose(together, alone, atol=1e-9)
 
 
+@pytest.mark.parametrize("laws", [{"damping": 0.5}, {"armature": 2.0}, {"spring": (30.0, 0.1)}])
+def test_problems_too_large_to_eliminate_joints_have_springs_and_dampers(
+    laws: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both forms of the problem of a doorway of boxes that fall and slide; many robots make a large one."""
+    scene = Scene()
+    scene.law(mu=0.4)
+    scene.add(Plane(), name="floor")
+    for k in range(3):
+        box = scene.add(Box((0.2, 0.2, 0.2)), (k, 0, 0.1005), mass=1.0, velocity=(0, 0.5, 0))
+        lid = scene.add(Box((0.2, 0.02, 0.2)), (k, 0.11, 0.1005), mass=0.2, velocity=(0, 0.5, 0))
+        scene.join("hinge", box, lid, at=(k, 0.1, 0.2), axis=(1, 0, 0), limits=(-0.5, 0.5), **laws)
+    model, ends = compile_scene(scene), []
+    for most in (450, 0):
+        monkeypatch.setattr("clapas.dynamics.solving.MOST_ROWS", most)
+        state, general = initial_state(model), General(model)
+        for _ in range(40):
+            state = step(model, state, 1e-3, Auto(tol=1e-12), neighbours=general).state
+        ends.append(state)
+    np.testing.assert_allclose(ends[1].position, ends[0].position, atol=1e-9)
+    np.testing.assert_allclose(ends[1].velocity, ends[0].velocity, atol=1e-7)
+
+
 def test_driven_bodies_that_pull_joints_apart_are_refused() -> None:
     scene = Scene(d=2, gravity=(0, 0))
     scene.law(mu=0.3)
