@@ -55,10 +55,26 @@ def known_name(word: str, words: str, name: Any, names: Sequence[str]) -> int:
     return int(name)
 
 
-class BodyHandle:
-    """A body of a simulation; see :meth:`clapas.Simulation.body`."""
+class _Handle:
+    """What is read of a simulation and cannot be set: states are replaced, never changed."""
 
     __slots__ = ("_simulation", "number")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        one = getattr(type(self), name, None)
+        if isinstance(one, property) and one.fset is None:
+            raise AttributeError(
+                f"{name} is read, not set: states are replaced, never changed. Go to another one by "
+                "simulation.reset(state), such as dataclasses.replace(simulation.state, velocity=…) or the "
+                "state of a simulation of the same scene placed otherwise"
+            )
+        object.__setattr__(self, name, value)
+
+
+class BodyHandle(_Handle):
+    """A body of a simulation; see :meth:`clapas.Simulation.body`."""
+
+    __slots__ = ()
 
     def __init__(self, simulation: Simulation, number: int) -> None:
         self._simulation, self.number = simulation, number
@@ -209,14 +225,14 @@ class BodyHandle:
         return np.asarray(rows[self.number])
 
 
-class JointHandle:
+class JointHandle(_Handle):
     """A joint of a simulation; see :meth:`clapas.Simulation.joint`.
 
     Coordinates are those of body b as seen from body a; those of the body itself where the other side is the
     world.
     """
 
-    __slots__ = ("_simulation", "number")
+    __slots__ = ()
 
     def __init__(self, simulation: Simulation, number: int) -> None:
         self._simulation, self.number = simulation, number
