@@ -236,6 +236,22 @@ class Actuator:
     bound: float | None = None
 
 
+@dataclass(frozen=True)
+class Keyframe:
+    """A named pose of a robot.
+
+    Parameters
+    ----------
+    coordinates : dict
+        Of its joints, by name (rad, m).
+    poses : dict
+        Of the links of free joints, by the names of these.
+    """
+
+    coordinates: dict[str, float]
+    poses: dict[str, Pose]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Robot:
     """Description of a robot.
@@ -254,6 +270,8 @@ class Robot:
         Gears, joints that close loops, motors.
     apart : tuple of (str, str)
         Pairs of links that never touch each other.
+    keyframes : dict of Keyframe
+        Poses that the file names.
     gravity, dt
         As in the file (m/s², s); None if not set.
     notes : tuple of str
@@ -268,6 +286,7 @@ class Robot:
     closures: tuple[Closure, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
+    keyframes: dict[str, Keyframe] = field(default_factory=dict)
     gravity: Vector | None = None
     dt: float | None = None
     notes: tuple[str, ...] = field(default=())

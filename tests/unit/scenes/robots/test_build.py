@@ -680,3 +680,52 @@ def test_what_joins_bodies_in_a_row_lets_them_pass(tmp_path: Path) -> None:
     sim = clapas.Simulation(scene, dt=1e-3)
     sim.step(20)
     assert len(sim.contacts("top", "held")) == 0
+
+
+KEYS = """<mujoco><compiler angle="radian"/><worldbody><body name="trunk" pos="0 0 1"><freejoint name="root"/>
+  <geom size="0.1"/>
+  <body name="leg"><joint name="hip x" axis="1 0 0"/><joint name="hip y" axis="0 1 0" range="-1 1"/>
+    <geom size="0.1" pos="0 0 -0.5"/><body name="fixed"><geom size="0.1"/>
+    <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 0" ref="0.1"/><geom size="0.1"/></body>
+  </body></body></body></worldbody><keyframe>
+  <key name="home" qpos="1 2 3 0 0 0 2 0.3 -0.4 0.5" ctrl="1"/><key qpos="{}"/></keyframe></mujoco>"""
+
+
+def test_robots_start_at_a_keyframe_of_the_file(tmp_path: Path) -> None:
+    """What is free has seven numbers, each coordinate one, in the order of the file."""
+    (path := tmp_path / "keys.xml").write_text(KEYS.format("0 0 1 1 0 0 0 0 0 0"))
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    robot = scene.load_robot(path, keyframe="home", joints={"ankle": 0.7}, position=(10, 0, 0))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    assert sim.body("trunk").origin == pytest.approx([11, 2, 3])
+    assert sim.body("trunk").point((1, 0, 0)) == pytest.approx([10, 2, 3])  # half a turn about the vertical
+    assert [sim.joint(name).angle for name in ("hip x", "hip y", "ankle")] == pytest.approx([0.3, -0.4, 0.7])
+    assert not any("keyframe" in note for note in robot.notes)
+    assert clapas.Scene().load_robot(path, keyframe="1").name == "keys"
+
+
+@pytest.mark.parametrize(
+    ("qpos", "said"),
+    [
+        (
+            "0 0 1 1 0 0 0 0 0",
+            "keyframe '1' is left out: .*qpos must be 10 numbers, those of all joints, got 9",
+        ),
+        ("0 0 1 0 0 0 0 0 0 0", "keyframe '1' is left out: .*quaternion of the free joint 'root' is zero"),
+    ],
+)
+def test_a_file_with_a_keyframe_that_cannot_be_loads_without_it(qpos: str, said: str, tmp_path: Path) -> None:
+    (path := tmp_path / "keys.xml").write_text(KEYS.format(qpos))
+    with pytest.warns(UserWarning, match=said):
+        clapas.Scene().load_robot(path, keyframe="home")
+    with pytest.raises(SceneError, match="there is no keyframe '1'; there are 'home'"):
+        clapas.Scene().load_robot(path, keyframe="1")
+
+
+def test_a_keyframe_outside_of_limits_and_an_unknown_one_are_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "keys.xml").write_text(KEYS.format("0 0 1 1 0 0 0 0 2 0"))
+    with pytest.raises(SceneError, match=r"hip y.*outside of its limits"):
+        clapas.Scene().load_robot(path, keyframe="1")
+    with pytest.raises(SceneError, match=r"no keyframe 'hom' .did you mean 'home'.*; there are 'home', '1'"):
+        clapas.Scene().load_robot(path, keyframe="hom")

@@ -31,6 +31,7 @@ from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
 from clapas.scenes.robots.mjcf.includes import put_in_place
 from clapas.scenes.robots.mjcf.joints import LIGHT, in_a_row, read_joint, together
+from clapas.scenes.robots.mjcf.keyframes import read_keyframes
 from clapas.scenes.robots.mjcf.masses import Masses
 from clapas.scenes.robots.mjcf.relations import link_of, read_equality
 from clapas.scenes.robots.mjcf.replicas import replicate
@@ -54,6 +55,7 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
     reader = _Reader(root)
     reader.read()
     links = reader.masses.scaled(reader.links)
+    keyframes = read_keyframes(root, reader.joints, reader.notes)
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
@@ -63,6 +65,7 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
         closures=tuple(reader.closures),
         actuators=damped(reader.actuators, reader.joints, links),
         apart=tuple(reader.apart),
+        keyframes=keyframes,
         gravity=reader.gravity,
         dt=reader.dt,
         notes=(*dict.fromkeys(reader.notes), *notes_of(root, IGNORED, UNUSED, strict)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from clapas.scenes.robots.mjcf.actuators import KINDS
 
 _LOOKS = (
-    *"light camera site texture material visual statistic sensor keyframe custom".split(),
+    *"light camera site texture material visual statistic sensor custom".split(),
     *"size text numeric skin".split(),
 )
 IGNORED = {
