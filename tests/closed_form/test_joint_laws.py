@@ -423,3 +423,41 @@ def test_a_gripper_holds_a_box_without_drift_and_drops_it_exactly_below_its_fric
     done, _ = run(gripper(force, least * 0.999), 60, 1e-2, Auto(tol=1e-10))
     fallen = 0.5 * (G - 2.0 * force * least * 0.999) * 0.6**2
     assert done.state.position[0, 1] == pytest.approx(-fallen, rel=1e-2)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("limits", [None, (-3.0, 3.0)])
+def test_armature_is_a_wheel_behind_a_gear(d: int, limits: tuple[float, float] | None) -> None:
+    """A wheel of 0.02 kg·m² that turns ten times as fast adds 2 kg·m², in its motion and its energy."""
+    wheel, ratio = 0.02, 10.0
+    scene = Scene(d=d)
+    scene.law(mu=0.3)
+    place, aside, axis = ((ARM, 0), (0, 5), {}) if d == 2 else ((ARM, 0, 0), (0, 5, 0), {"axis": (0, -1, 0)})
+    origin = (0,) * d
+    moment = {"inertia": wheel if d == 2 else wheel * np.eye(3)}
+    body = Disk(0.1) if d == 2 else Box((0.2, 0.3, 0.1))
+    scene.add(body, place, mass=MASS)
+    scene.add(body, aside, mass=1.0, **moment)
+    kind = "pin" if d == 2 else "hinge"
+    scene.join(kind, 0, at=origin, name="pivot", limits=limits, **axis)
+    scene.join(kind, 1, at=aside, name="wheel", **axis)
+    scene.mimic("wheel", "pivot", ratio=ratio)
+    geared, added = compile_scene(scene), arm(d, armature=ratio**2 * wheel, limits=limits)
+    (one, there), (two, here) = (run(model, 500, 2e-3) for model in (geared, added))
+    assert here["pivot"].value == pytest.approx(there["pivot"].value, abs=1e-11)
+    assert here["pivot"].rate == pytest.approx(there["pivot"].rate, abs=1e-11)
+    of_wheel = energy(geared, one.state).potential - energy(added, two.state).potential
+    assert of_wheel == pytest.approx(5.0 * G if d == 2 else 0.0, abs=1e-9)
+    assert energy(added, two.state).kinetic == pytest.approx(energy(geared, one.state).kinetic, abs=1e-9)
+
+
+def test_armature_takes_its_share_of_a_torque_and_of_an_impact() -> None:
+    dt = 1e-3
+    moment = MASS * ARM**2 + MASS * (0.2**2 + 0.1**2) / 12.0
+    done, after = run(arm(3, motor=TorqueMotor(MOMENT + 10.0), armature=4.0), 1, dt)
+    assert after["pivot"].rate == pytest.approx(dt * 10.0 / (moment + 4.0), rel=1e-6)
+    assert done.joints.along[0] == pytest.approx(MOMENT + 10.0 - 40.0 / (moment + 4.0), rel=1e-6)
+    done, after = run(arm(3, armature=4.0, limits=(-0.2, None)), 1000, dt)
+    assert after["pivot"].value == pytest.approx(-0.2, abs=1e-12)
+    assert after["pivot"].rate == pytest.approx(0.0, abs=1e-12)
+    assert done.joints.along[0] == pytest.approx(MOMENT * math.cos(0.2), rel=1e-6)

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipk
 
 from clapas.dynamics.births import initial_state
+from clapas.dynamics.joints.laws import VelocityMotor
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Oscillation, Rotation
 from clapas.dynamics.neighbours import Neighbours
@@ -18,7 +19,7 @@ from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Clump, Disk, HalfPlane, Polygon, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
-from clapas.scenes.simulation import energy, simulate
+from clapas.scenes.simulation import Simulation, energy, simulate
 from clapas.solvers import Auto
 
 G = 9.81
@@ -198,6 +199,53 @@ def test_a_four_bar_with_redundant_rows_moves_as_the_one_without() -> None:
     assert np.max(np.abs(ends["hinges"][0] - np.array([0.0, CRANK / 2]))) > 0.1  # it has moved
     np.testing.assert_allclose(ends["hinges"], ends["pins"], atol=1e-10)
     np.testing.assert_allclose(ends["independent"], ends["pins"], atol=1e-10)
+
+
+def parallelogram(
+    dt: float, angle: float, rate: float, motor: VelocityMotor | None, gravity: float
+) -> Simulation:
+    """Two equal cranks and the rod that couples them, turning at the same rate."""
+    scene = Scene(d=2, gravity=(0, -gravity))
+    scene.law(mu=0.3)
+    pin = np.array([0.5 * math.cos(angle), 0.5 * math.sin(angle)])
+    fast = rate * np.array([-pin[1], pin[0]])
+    crank, rod = (
+        Polygon([(-half, -0.01), (half, -0.01), (half, 0.01), (-half, 0.01)]) for half in (0.25, 0.5)
+    )
+    for name, x in (("left", 0.0), ("right", 1.0)):
+        place = (x + 0.5 * pin[0], 0.5 * pin[1])
+        motion = {"velocity": 0.5 * fast, "angular_velocity": rate}
+        scene.add(crank, place, orientation=angle, density=1000, name=name, **motion)
+    scene.add(rod, (0.5 + pin[0], pin[1]), density=1000, velocity=fast, name="rod")
+    scene.join("pin", None, "left", at=(0, 0), name="driven", motor=motor)
+    scene.join("pin", None, "right", at=(1, 0), name="driving")
+    scene.join("pin", "left", "rod", at=tuple(pin))
+    scene.join("pin", "rod", "right", at=(1.0 + pin[0], pin[1]))
+    return Simulation(scene, dt=dt)
+
+
+@pytest.mark.parametrize(
+    ("dt", "rate", "angle", "motor", "gravity"),
+    [
+        (1e-3, 3.0, 0.5 * math.pi, VelocityMotor(3.0), G),  # a middle 0.6 mrad before the line
+        (1e-3, 3.0, 0.5 * math.pi, VelocityMotor(3.0, 300.0), G),
+        (1e-3, 3.0, 1.0, None, 0.0),
+        (4.689628419943547e-3, 7.479184451578237, 1.3, VelocityMotor(7.479184451578237), G),
+        (2.8e-3, 9.65, 0.9, VelocityMotor(9.65, 50.0), 0.0),
+    ],
+)
+def test_a_parallelogram_goes_on_through_the_poses_in_one_line(
+    dt: float, rate: float, angle: float, motor: VelocityMotor | None, gravity: float
+) -> None:
+    """There the right crank could turn either way: inertia carries it on, as it carries wheels of engines."""
+    sim = parallelogram(dt, angle, rate, motor, gravity)
+    kinetic, turns = sim.energy.kinetic, round(4.0 * math.pi / rate / dt)
+    for _ in range(turns):
+        sim.step()
+        assert sim.energy.kinetic == pytest.approx(kinetic, rel=5e-2)
+    driven, driving = sim.joint("driven").angle, sim.joint("driving").angle
+    assert driving == pytest.approx(driven, abs=1e-9)
+    assert driven == pytest.approx(rate * turns * dt, abs=0.02)
 
 
 def test_a_hanging_chain_bears_at_each_joint_what_hangs_below() -> None:

@@ -16,6 +16,7 @@ from clapas.dynamics.joints.coordinates import Coordinate, joint_coordinates
 from clapas.dynamics.joints.definition import Joint, SystemEnd
 from clapas.dynamics.joints.instep import placed_in
 from clapas.dynamics.joints.reactions import Reaction
+from clapas.dynamics.joints.rows import Placed
 from clapas.dynamics.loads import Constant, Load
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
@@ -54,10 +55,26 @@ def known_name(word: str, words: str, name: Any, names: Sequence[str]) -> int:
     return int(name)
 
 
-class BodyHandle:
-    """A body of a simulation; see :meth:`clapas.Simulation.body`."""
+class _Handle:
+    """What is read of a simulation and cannot be set: states are replaced, never changed."""
 
     __slots__ = ("_simulation", "number")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        one = getattr(type(self), name, None)
+        if isinstance(one, property) and one.fset is None:
+            raise AttributeError(
+                f"{name} is read, not set: states are replaced, never changed. Go to another one by "
+                "simulation.reset(state), such as dataclasses.replace(simulation.state, velocity=…) or the "
+                "state of a simulation of the same scene placed otherwise"
+            )
+        object.__setattr__(self, name, value)
+
+
+class BodyHandle(_Handle):
+    """A body of a simulation; see :meth:`clapas.Simulation.body`."""
+
+    __slots__ = ()
 
     def __init__(self, simulation: Simulation, number: int) -> None:
         self._simulation, self.number = simulation, number
@@ -208,14 +225,14 @@ class BodyHandle:
         return np.asarray(rows[self.number])
 
 
-class JointHandle:
+class JointHandle(_Handle):
     """A joint of a simulation; see :meth:`clapas.Simulation.joint`.
 
     Coordinates are those of body b as seen from body a; those of the body itself where the other side is the
     world.
     """
 
-    __slots__ = ("_simulation", "number")
+    __slots__ = ()
 
     def __init__(self, simulation: Simulation, number: int) -> None:
         self._simulation, self.number = simulation, number
@@ -229,7 +246,7 @@ class JointHandle:
         coordinate = ""
         if self._coordinate in ("angle", "gimbal"):
             coordinate = f", angle {self.angle:.6g} rad"
-        elif self._coordinate == "displacement":
+        elif self._coordinate in ("displacement", "separation"):
             coordinate = f", position {self.position:.6g} m"
         return f"Joint('{self.name}': {joint.kind} of {a} and {b}{coordinate})"
 
@@ -263,14 +280,14 @@ class JointHandle:
 
     @property
     def position(self) -> float:
-        """Translation along the axis (m): of sliders, slots, cylindrical joints and travels."""
-        self._require("displacement")
+        """Translation along the axis (m) of sliders, slots, cylinders, travels; length of a stretch."""
+        self._require("displacement", "separation")
         return self._read.value
 
     @property
     def rate(self) -> float:
         """Rate of the angle (rad/s), or of the position (m/s)."""
-        self._require("angle", "displacement", "swing", "gimbal")
+        self._require("angle", "displacement", "swing", "gimbal", "separation")
         return self._read.rate
 
     @property
@@ -298,10 +315,10 @@ class JointHandle:
     def effort(self) -> float:
         """All that acted along the coordinate in the last step, as a mean (N·m, N); zero before it.
 
-        Limits, friction, springs, dampers, motors and gears together; positive where they help the coordinate
-        grow.
+        Limits, friction, springs, dampers, motors and gears together, less what rotors take to go faster;
+        positive where they help the coordinate grow.
         """
-        self._require("angle", "displacement", "swing", "gimbal")
+        self._require("angle", "displacement", "swing", "gimbal", "separation")
         last = self._simulation.last
         return 0.0 if last is None or last.joints is None else float(last.joints.along[self.number])
 
@@ -314,7 +331,7 @@ class JointHandle:
             Torque about the axis (N·m) of a hinge or a pin, or force along it (N): positive efforts increase
             the coordinate. Body a gets the opposite.
         """
-        self._require("angle", "displacement", "gimbal")
+        self._require("angle", "displacement", "gimbal", "separation")
         effort = checks.number(f"joint '{self.name}'", "effort", effort)
         model, joint = self._simulation.model, self.definition
         for end in (joint.a, joint.b):
@@ -323,6 +340,9 @@ class JointHandle:
                     f"joint '{self.name}': it holds {end}, and efforts are applied to rigid bodies; give the "
                     "joint a TorqueMotor and set its target"
                 )
+        if self._coordinate == "separation":
+            self._pull_points(effort)
+            return
         axis, point = self._axis_and_point()
         if self._coordinate == "gimbal":
             axis = self._row_of_gimbal() * (-1.0 if joint.b is None else 1.0)
@@ -335,14 +355,27 @@ class JointHandle:
             else:
                 body.apply(torque=sign * effort * (axis if model.d == 3 else np.ones(1)))
 
+    def _pull_points(self, effort: float) -> None:
+        """Push the two points of a stretch apart, along the line between them."""
+        model, (placed, term) = self._simulation.model, self._term()
+        for body, row in zip(self.bodies, (placed.of_a[term], placed.of_b[term]), strict=True):
+            if body is not None and model.movable[body.number]:
+                about = row[model.d :] if model.d == 2 else rotations.rotate(body.orientation, row[3:])
+                body.apply(force=effort * row[: model.d], torque=effort * about)
+
     def _row_of_gimbal(self) -> Array:
         """Torque on b per unit of effort along an angle of a gimbal, (3,): normal to the two other axes."""
+        rows, (placed, term) = self._simulation.model.joints, self._term()
+        assert rows is not None
+        return np.asarray(rotations.rotate(placed.turn[rows.b[term]], placed.of_b[term, 3:]))
+
+    def _term(self) -> tuple[Placed, int]:
+        """The terms of all joints in the current state, and the number of that of the coordinate."""
         model, state = self._simulation.model, self._simulation.state
-        placed = placed_in(model, state, state.coordinates)[0]
         rows = model.joints
         assert rows is not None
-        term = rows.n_closing + int(np.flatnonzero(rows.moving == self.number)[0])
-        return np.asarray(rotations.rotate(placed.turn[rows.b[term]], placed.of_b[term, 3:]))
+        first = int(np.flatnonzero(rows.moving == self.number)[0])
+        return placed_in(model, state, state.coordinates)[0], rows.n_closing + first
 
     @property
     def _coordinate(self) -> str | None:

@@ -60,6 +60,9 @@ from clapas.status import Status
 from clapas.typing import Array, Mask
 
 JOINT_ROUNDS = 12  # most iterations for the rows of joints and the gyroscopic term without contacts
+LET_GO = (1e-4, 1e-3, 1e-2, 1e-1)  # singular values of motions that joints let go, where those vary too much
+FARTHEST = 1e3  # times the velocities it starts from: where an iteration that gets there has lost its way
+ASTRAY = 1e-2  # of the change of velocities by joints: what leaves more does not converge
 JOINT_SHARE = 1e-12  # of the change of velocities by joints and contacts: less is rounding
 PIECES = 20  # most pieces tried before piecewise forces join the contact problem as links
 JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each iteration is a contact problem
@@ -315,13 +318,22 @@ def _joined(joints: JointsInStep, free: Array) -> tuple[JointsInStep, Array]:
     """The rows of the joints, and the velocities without joints, for a step without contacts.
 
     Both depend on the velocities at the end: the rows by the pose there, the velocities by the gyroscopic
-    term.
+    term. The iteration goes astray where rows become redundant within the step: then the motions that the
+    rows hardly hold are let go, as few as make it converge.
     """
-    velocity = joints.velocity(free)
-    for _ in range(JOINT_ROUNDS):
-        joints, free, matters = _led(joints, free, velocity, joints.others(free), JOINT_SHARE)
-        velocity = joints.velocity(free)
-        if not matters:
+    given = joints, free
+    for rank in (None, *LET_GO):
+        joints, free = given
+        if rank is not None:
+            joints = replace(joints, motion=joints.motion.letting_go(rank))
+        velocity, matters = joints.velocity(free), True
+        fastest = FARTHEST * max(np.abs(velocity).max(), np.abs(free).max())
+        for _ in range(JOINT_ROUNDS):
+            joints, free, matters = _led(joints, free, velocity, joints.others(free), JOINT_SHARE)
+            velocity = joints.velocity(free)
+            if not matters or not np.abs(velocity).max() <= fastest:
+                break
+        if not matters or not _led(joints, free, velocity, joints.others(free), ASTRAY)[2]:
             break
     return joints, free
 
@@ -343,7 +355,7 @@ def _led(
     if joints.hold_systems:
         for M, v, v_free in zip(joints.systems.mass, others, joints.systems.free, strict=True):
             by_impulses += 0.5 * float((v - v_free) @ (M @ (v - v_free)))
-    return led, turned, change > share**2 * by_impulses
+    return led, turned, not change <= share**2 * by_impulses
 
 
 def _velocities(
@@ -354,11 +366,9 @@ def _velocities(
         return problem.condensed.velocity(solution.r), at.systems.free
     v = solution.v
     assert v is not None
-    others = at.systems.free
-    if at.systems.systems:
-        rigid = int(at.model.movable.sum()) * free.shape[1]
-        if len(v) > rigid:
-            v, others = split_velocity(v, rigid, at.systems)
+    others, rigid = at.systems.free, int(at.model.movable.sum()) * free.shape[1]
+    if len(v) > rigid:  # those of systems follow, and one for each soft row of joints
+        v, others = split_velocity(v, rigid, at.systems)
     return rigid_velocities(at.model, v, free), others
 
 

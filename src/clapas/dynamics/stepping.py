@@ -57,6 +57,7 @@ from clapas.solvers import Solution
 from clapas.solvers.loop import Solver
 from clapas.status import Status
 from clapas.typing import Indices, Mask
+from clapas.units import counted
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,13 @@ class StepResult:
         if isinstance(outcome, Outcome):
             result.__dict__["joints"] = None
         return result
+
+    def __repr__(self) -> str:
+        state = self.state
+        return (
+            f"StepResult(t = {state.time:.6g} s, step {state.step}, "
+            f"{counted(self.n_contacts, 'contact', 'contacts')}, residual {self.residual:.2e})"
+        )
 
     @cached_property
     def contacts(self) -> Contacts:

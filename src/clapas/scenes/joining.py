@@ -36,6 +36,7 @@ def join(
     restitution: float = 0.0,
     friction: float = 0.0,
     damping: float = 0.0,
+    armature: float = 0.0,
     spring: tuple[float, float] | None = None,
     motor: Motor | None = None,
 ) -> Joint:
@@ -49,16 +50,17 @@ def join(
     ----------
     kind : str
         In 3-D "ball", "hinge", "universal", "slider", "cylindrical", "planar", "fixed" or "distance"; in
-        2-D "pin", "slot", "slider", "weld" or "distance". A "turn", a "travel" and, in 3-D, a "swing" or a
-        "gimbal" hold nothing: each is a coordinate between two bodies, for laws on joints that leave several.
+        2-D "pin", "slot", "slider", "weld" or "distance". A "turn", a "travel", a "stretch" and, in 3-D, a
+        "swing" or a "gimbal" hold nothing: each is a coordinate between two bodies, for laws on joints that
+        leave several. A stretch is the distance of two points: a rope (limits), a spring, a winch (motor).
     a, b : int, str or None
         Numbers or names of the bodies; None or "world" for the world. The name of a system stands for what it
         has at the point of the joint: a node of a truss or of an elastic body, a point of a bar, a section of
         a rod, a link. Nodes do not turn: they take ball, pin and distance joints.
     at : d floats
-        The point of the joint, in the world (m); for a distance, the end of the rod on a.
+        The point of the joint, in the world (m); for a distance or a stretch, its end on a.
     to : d floats, optional
-        For a distance, its other end, on b (m).
+        For a distance or a stretch, its other end, on b (m).
     axis : d floats, optional
         Direction in the world of the axis, or of the line, fixed in a. Any length but zero.
     second : 3 floats, optional
@@ -85,6 +87,9 @@ def join(
         Largest force of dry friction (N·m, N): below it the joint sticks.
     damping : float
         Viscous damping (N·m·s/rad, N·s/m).
+    armature : float
+        Inertia of a rotor that turns with it through gears, seen at the joint: that of the rotor times the
+        square of the gear ratio (kg·m², kg).
     spring : (stiffness, rest), optional
         Spring (N·m/rad, N/m) and the coordinate at which it is at rest.
     motor : VelocityMotor, TorqueMotor or Servo, optional
@@ -126,6 +131,7 @@ def join(
         restitution=restitution,
         friction=friction,
         damping=damping,
+        armature=armature,
         spring=spring,
         motor=motor,
     )

@@ -149,7 +149,7 @@ class JointEntry(Entry):
     a: int | str = Field(description='number or name of a body, or "world"')
     b: int | str = Field("world", description='number or name of a body, or "world"')
     at: Numbers = Field(description="the point of the joint, in the world (m)")
-    to: Numbers | None = Field(None, description="for a distance, the end of the rod on b (m)")
+    to: Numbers | None = Field(None, description="for a distance or a stretch, the end on b (m)")
     axis: Numbers | None = Field(None, description="direction in the world, fixed in a")
     second: Numbers | None = Field(
         None, description="of a universal joint, a turn or a swing, fixed in b; of a gimbal"
@@ -162,6 +162,7 @@ class JointEntry(Entry):
     restitution: float = Field(0.0, description="of the limits")
     friction: float = Field(0.0, description="largest force of dry friction (N·m, N)")
     damping: float = Field(0.0, description="viscous (N·m·s/rad, N·s/m)")
+    armature: float = Field(0.0, description="inertia of a geared rotor, seen at the joint (kg·m², kg)")
     spring: Numbers | None = Field(None, description="stiffness (N·m/rad, N/m) and rest (rad, m)")
     motor: MotorEntry | None = None
 

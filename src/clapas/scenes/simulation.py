@@ -19,7 +19,8 @@ from clapas.dynamics.births import initial_state
 from clapas.dynamics.contact_table import ContactTable
 from clapas.dynamics.handles import BodyHandle, JointHandle, known_name
 from clapas.dynamics.joints.commands import Commands
-from clapas.dynamics.joints.instep import coordinates_of
+from clapas.dynamics.joints.instep import coordinates_of, joint_rates, placed_in
+from clapas.dynamics.joints.projection import OPEN
 from clapas.dynamics.loads import Load
 from clapas.dynamics.model import Model
 from clapas.dynamics.neighbours import Neighbours
@@ -56,16 +57,36 @@ from clapas.units import counted
 
 
 def energy(model: Model, state: State) -> Energy:
-    """Kinetic energy, and potential energy of gravity and of springs, of the movable bodies and systems."""
+    """Kinetic energy, and potential energy of gravity and springs, of movable bodies, rotors and systems."""
     alive = model.first(state.n_bodies)
     others = energy_of(alive, state)
     moving = alive.movable
     with np.errstate(over="ignore", invalid="ignore"):  # infinity is returned here, and rejected by runs
         kinetic = 0.5 * float(np.sum(alive.masses_of(moving) * state.velocity[moving] ** 2))
     height = state.position[moving] @ alive.gravity
-    springs = 0.0 if alive.joints is None else alive.joints.drives.potential(coordinates_of(alive, state))
+    springs = 0.0
+    if alive.joints is not None:
+        x, drives = coordinates_of(alive, state), alive.joints.drives
+        springs = drives.potential(x)
+        if drives.armature.any():
+            kinetic += drives.kinetic(joint_rates(alive, state, x))
     potential = others.potential + springs - float(alive.mass[moving] @ height)
     return Energy(kinetic + others.kinetic, potential)
+
+
+def _require_closed(model: Model, state: State) -> None:
+    """Refuse a state in which joints are open: it is that of bodies joined at other points."""
+    rows = model.joints
+    if rows is None or state.n_bodies < model.n_bodies:
+        return
+    gap = np.abs(rows.gap(placed_in(model, state, state.coordinates)[0]))
+    if not gap.max(initial=0.0) <= OPEN * (1.0 + np.abs(state.position).max(initial=0.0)):
+        worst, n = int(np.argmax(gap)), rows.n_closing
+        name = rows.names[rows.joint[worst]] if worst < n else rows.mimics[worst - n].follower
+        raise SettingsError(
+            f"reset: joint '{name}' is open by {gap[worst]:.1e} in this state: bodies are joined elsewhere "
+            "in the scene it comes from. Place and turn bodies as joints would (load_robot does, by joints=…)"
+        )
 
 
 @dataclass
@@ -344,6 +365,7 @@ class Simulation:
                 f"{model.d}-D: it belongs to another scene"
             )
         require_speeds(model, to.state)
+        _require_closed(model, to.state)
         self.state, self.work, self.external_work, self._last = to.state, to.work, to.external_work, to.last
         self._targets, self._commands = {}, Commands.of(self.model)
         self.command(to.targets)

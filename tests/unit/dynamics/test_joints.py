@@ -44,9 +44,10 @@ LEFT_FREE = {
         "turn": 6,
         "travel": 6,
         "swing": 6,
+        "stretch": 6,
         "gimbal": 6,
     },
-    2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2, "turn": 3, "travel": 3},
+    2: {"pin": 1, "slot": 2, "slider": 1, "weld": 0, "distance": 2, "turn": 3, "travel": 3, "stretch": 3},
 }
 SWUNG = (1.0, 1.0, 1.0)
 ALL = [(d, kind) for d, kinds in KINDS.items() for kind in kinds]
@@ -67,7 +68,7 @@ def two_bodies(d: int, kind: str) -> Scene:
         given["axis"] = (1.0, 2.0, -0.5)[:d]
     if kind == "universal":
         given["second"] = (2.0, -1.0, 0.0)
-    if kind == "distance":
+    if kind in ("distance", "stretch"):
         given["to"] = (1.0, 0.4, 0.7)[:d]
     if kind == "swing":
         given |= {"second": SWUNG, "limits": (None, 2.0)}
@@ -93,7 +94,10 @@ def test_a_kind_leaves_free_what_it_says_and_holds_where_it_was_made(d: int, kin
     assert np.linalg.matrix_rank(J[: rows.n_closing], tol=1e-9) == len(rows) == size - free
     coordinate = KINDS[d][kind].coordinate is not None
     assert np.linalg.matrix_rank(J, tol=1e-9) == len(rows) + coordinate
-    start = math.acos(np.dot((1.0, 2.0, -0.5), SWUNG) / math.sqrt(5.25 * 3.0)) if kind == "swing" else 0.0
+    start = {
+        "swing": math.acos(np.dot((1.0, 2.0, -0.5), SWUNG) / math.sqrt(5.25 * 3.0)),
+        "stretch": math.hypot(*(0.6, 0.3, 0.5)[:d]),
+    }.get(kind, 0.0)
     np.testing.assert_allclose(rows.coordinates(placed), start, atol=1e-15)
 
 
@@ -391,6 +395,29 @@ def test_joints_outside_and_inside_the_contact_problem_agree() -> None:
         ends.append((state.position[1], state.velocity[1], *done.joints["pivot"]))
     for alone, together in zip(*ends, strict=True):
         np.testing.assert_allclose(together, alone, atol=1e-9)
+
+
+@pytest.mark.parametrize("laws", [{"damping": 0.5}, {"armature": 2.0}, {"spring": (30.0, 0.1)}])
+def test_problems_too_large_to_eliminate_joints_have_springs_and_dampers(
+    laws: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both forms of the problem of a doorway of boxes that fall and slide; many robots make a large one."""
+    scene = Scene()
+    scene.law(mu=0.4)
+    scene.add(Plane(), name="floor")
+    for k in range(3):
+        box = scene.add(Box((0.2, 0.2, 0.2)), (k, 0, 0.1005), mass=1.0, velocity=(0, 0.5, 0))
+        lid = scene.add(Box((0.2, 0.02, 0.2)), (k, 0.11, 0.1005), mass=0.2, velocity=(0, 0.5, 0))
+        scene.join("hinge", box, lid, at=(k, 0.1, 0.2), axis=(1, 0, 0), limits=(-0.5, 0.5), **laws)
+    model, ends = compile_scene(scene), []
+    for most in (450, 0):
+        monkeypatch.setattr("clapas.dynamics.solving.MOST_ROWS", most)
+        state, general = initial_state(model), General(model)
+        for _ in range(40):
+            state = step(model, state, 1e-3, Auto(tol=1e-12), neighbours=general).state
+        ends.append(state)
+    np.testing.assert_allclose(ends[1].position, ends[0].position, atol=1e-9)
+    np.testing.assert_allclose(ends[1].velocity, ends[0].velocity, atol=1e-7)
 
 
 def test_driven_bodies_that_pull_joints_apart_are_refused() -> None:

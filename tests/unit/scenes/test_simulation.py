@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -322,6 +323,45 @@ def test_hinges_and_sliders_in_space() -> None:
 
 
 # -------------------------------------------------------------------- branching
+
+
+def hinged(angle: float, turned: bool = True) -> clapas.Simulation:
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    place = (math.sin(angle), 0, -math.cos(angle))
+    turn = (math.cos(0.5 * angle), 0, -math.sin(0.5 * angle), 0) if turned else None
+    scene.add(clapas.Box((0.1, 0.2, 0.3)), place, turn, mass=1.0, name="bob")
+    scene.join("hinge", None, "bob", at=(0, 0, 0), axis=(0, -1, 0), name="pivot", start=angle)
+    return clapas.Simulation(scene, dt=1e-3)
+
+
+def test_what_is_read_says_how_to_go_to_another_state() -> None:
+    sim = hinged(0.2)
+    for handle, name in (
+        (sim.body("bob"), "position"),
+        (sim.body("bob"), "velocity"),
+        (sim.joint(0), "angle"),
+    ):
+        with pytest.raises(AttributeError, match=f"^{name} is read, not set.*simulation.reset"):
+            setattr(handle, name, 0.1)
+    with pytest.raises(AttributeError, match="no attribute 'anlge'"):
+        sim.joint(0).anlge = 0.1  # type: ignore[attr-defined]
+    sim.reset(hinged(0.7).state)
+    assert sim.joint("pivot").angle == pytest.approx(0.7)
+    sim.step(10)
+    other = hinged(0.7)
+    other.step(10)
+    assert sim.body("bob").position == pytest.approx(other.body("bob").position, abs=1e-9)
+    with pytest.raises(
+        SettingsError, match=r"joint 'pivot' is open by .* in this state: bodies are joined elsewh"
+    ):
+        sim.reset(hinged(0.9, turned=False).state)
+
+
+def test_a_step_is_told_in_a_line() -> None:
+    sim = hinged(0.2)
+    sim.step()
+    assert repr(sim.last) == f"StepResult(t = 0.001 s, step 1, 0 contacts, residual {sim.last.residual:.2e})"
 
 
 def test_reset_gives_the_same_bits() -> None:

@@ -16,6 +16,7 @@ from clapas.dynamics.jointed.rows import (
     factor_rows,
     own_rate_of,
     place,
+    rate_of,
     solve_rows,
 )
 from clapas.dynamics.jointed.tables import DriveTable, Held, Linked, Scheme, Sums
@@ -104,7 +105,7 @@ def end_jointed(
     """Write the poses at the end of a step, with the joints closed; ``after`` already has its velocities.
 
     Also writes ``coordinates`` (k,). Returns whether joints could be closed, the work (J) of lifting bodies
-    onto them, and the energy stored in springs.
+    onto them, and the energy stored in springs and rotors.
     """
     position, velocity, movable = after.position, after.velocity, rigid.flags[0]
     ends, n_closing = linked.terms.ends, linked.terms.n_closing
@@ -124,6 +125,12 @@ def end_jointed(
     for k in range(len(coordinates)):
         stiffness, rest = drives.numbers[5, k], drives.numbers[6, k]
         stored += 0.5 * stiffness * ((coordinates[k] - rest) ** 2 - (held.along[0, k] - rest) ** 2)
+    if drives.numbers[11].any():
+        value, of = np.empty(ends.shape[1]), np.zeros(held.of.shape)
+        place(linked.terms, position, after.orientation, n_closing, coordinates, value, of)
+        for k in range(len(coordinates)):
+            rate = rate_of(ends, n_closing + k, of, velocity)
+            stored += 0.5 * drives.numbers[11, k] * (rate**2 - held.along[2, k] ** 2)
     return closes, lift, stored
 
 
@@ -166,6 +173,8 @@ def close(
         if left >= size and size <= 1e3 * ROUNDING * extent:
             place(terms, x, turn, 0, coordinates, value, of)
             break  # rounding
+        if not left < size:
+            return False  # near a pose in which rows are redundant
         if left > STALLED * size:
             soft = soft_rows(drives, held.along, target, scheme)[0]
             clear, rows = factor_rows(terms.ends, sums, blocks, filling, elimination, inverse_root, of, soft)

@@ -36,6 +36,7 @@ from clapas.dynamics.joints.drives import AT_LIMIT
 from clapas.typing import Array, Indices, Mask
 
 ROUNDS = 12  # most iterations
+ASTRAY = 1e-2  # the same: an iteration that leaves more does not converge, as rows become redundant
 SHARE = 1e-12  # of the change of velocities by joints: less is rounding
 ROUNDING = 4.0 * float(np.finfo(float).eps)  # of the velocities: less is rounding, too
 
@@ -71,7 +72,7 @@ def hold(
     Returns
     -------
     bool
-        False if rows are too nearly redundant: then nothing else was done.
+        False if rows are too nearly redundant: then the rest is of no use.
     Held
         The joints and the motion.
     """
@@ -113,6 +114,9 @@ def hold(
         join(sums, blocks, elimination, rigid.diagonals, held)
         if not differ(rigid.flags[0], rigid.diagonals[0], previous, held.velocity, held.free, SHARE):
             break
+    else:
+        if differ(rigid.flags[0], rigid.diagonals[0], previous, held.velocity, held.free, ASTRAY):
+            return False, held
     if drives.has_links:
         watch(ends, n, drives.numbers, rigid.flags[0], scheme, held)
     return True, held
@@ -133,7 +137,7 @@ def pushed(ends: Indices, of: Array, impulse: Array, movable: Mask, inverse_root
 
 @subroutine
 def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -> tuple[Array, Array]:
-    """Compliance and imposed rate of springs, dampers and motors without bound, (s,) each.
+    """Compliance and imposed rate of springs, dampers, rotors and motors without bound, (s,) each.
 
     See :mod:`clapas.dynamics.joints.drives`.
     """
@@ -144,9 +148,11 @@ def soft_rows(drives: DriveTable, along: Array, target: Array, scheme: Scheme) -
         k = coordinates[i]
         if i < drives.n_springs:
             stiffness, rest, damping = numbers[5, k], numbers[6, k], numbers[7, k]
-            s = h * (theta * theta * h * stiffness + damping)
+            armature = numbers[11, k]
+            s = h * (theta * theta * h * stiffness + damping) + armature
             ahead = along[0, k] + theta * (1.0 - theta) * h * along[2, k]
-            soft[i], imposed[i] = 1.0 / s, h * stiffness * (ahead - rest) / s
+            soft[i] = 1.0 / s
+            imposed[i] = (h * stiffness * (ahead - rest) - armature * along[2, k]) / s
         else:
             soft[i], imposed[i] = motor_row(numbers, drives.motor[k], k, along[1, k], target[k], scheme)
     return soft, imposed

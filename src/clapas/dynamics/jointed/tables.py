@@ -184,15 +184,15 @@ class DriveTable(NamedTuple):
 
     Parameters
     ----------
-    numbers : array (11, k)
+    numbers : array (12, k)
         Start, lower and upper limit, restitution, friction, stiffness, rest, damping, bound, stiffness and
-        damping of servos.
+        damping of servos, armature.
     motor : array (k,)
         NO_MOTOR, TORQUE, VELOCITY or SERVO.
     soft : array (s,)
-        Coordinates of the soft rows: springs and dampers, then motors without bound.
+        Coordinates of the soft rows: springs, dampers and rotors, then motors without bound.
     n_springs : int
-        Number of springs and dampers among them.
+        Number of springs, dampers and rotors among them.
     has_links : bool
         Whether there is a limit, friction or a bounded motor.
     """
@@ -210,7 +210,7 @@ class DriveTable(NamedTuple):
         drives = model.joints.drives
         names = "start lower upper restitution friction stiffness rest damping bound"
         numbers = [getattr(drives, name) for name in names.split()]
-        numbers += [drives.servo_stiffness, drives.servo_damping]
+        numbers += [drives.servo_stiffness, drives.servo_damping, drives.armature]
         kinds = ((TORQUE, drives.is_torque), (VELOCITY, drives.is_velocity), (SERVO, drives.is_servo))
         motor = sum(word * which for word, which in kinds)
         return DriveTable(

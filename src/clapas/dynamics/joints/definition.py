@@ -9,11 +9,14 @@ Each kind is a set of rows, equations between the poses of two bodies, of four f
 
 where P_a and P_b are the points of a and b that were at the joint at the start. Directions come from the
 frame of the joint: its axis first, then those across. Some kinds have a coordinate, an angle or a
-displacement (:mod:`clapas.dynamics.joints.laws`). Four kinds are only a coordinate, without rows: a *turn*, a
-*travel*, a *swing* and a *gimbal*. They add laws to the freedoms of joints with several degrees of freedom. A
-gimbal is one of three successive angles of b, as of three hinges in one place: the first axis is fixed in a,
-the third in b, and the second, at right angles to both, turns with the first angle. Where the first and the
-third axis coincide it locks, and no law acts along it.
+displacement (:mod:`clapas.dynamics.joints.laws`).
+
+Five kinds are only a coordinate, without rows: a *turn*, a *travel*, a *swing*, a *gimbal* and a *stretch*.
+They add laws to the freedoms of joints with several degrees of freedom, and the stretch, |P_b − P_a|, to
+bodies that nothing else joins: a rope is one with an upper limit. A gimbal is one of three successive angles
+of b, as of three hinges in one place: the first axis is fixed in a, the third in b, and the second, at right
+angles to both, turns with the first angle. Where the first and the third axis coincide it locks, and no law
+acts along it.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from clapas.bodies.joined import Anchor
-from clapas.dynamics.joints.laws import JointLaws, make_laws, make_swing_laws
+from clapas.dynamics.joints.laws import JointLaws, make_laws, make_stretch_laws, make_swing_laws
 from clapas.errors import SceneError
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
@@ -57,8 +60,8 @@ class JointKind:
         Whether it has a second axis, fixed in b; None if that may be left out.
     third : bool
         Whether it has three axes, and ``which`` says which of their angles is meant.
-    coordinate : "angle", "displacement", "swing", "gimbal" or None
-        The coordinate of the remaining motion, about, along or from the axis.
+    coordinate : "angle", "displacement", "swing", "gimbal", "separation" or None
+        The coordinate of the remaining motion, about, along or from the axis, or between two points.
     """
 
     meaning: str
@@ -69,7 +72,7 @@ class JointKind:
     axis: bool = False
     second: bool | None = False
     third: bool = False
-    coordinate: Literal["angle", "displacement", "swing", "gimbal"] | None = None
+    coordinate: Literal["angle", "displacement", "swing", "gimbal", "separation"] | None = None
 
     @property
     def holds(self) -> bool:
@@ -79,9 +82,14 @@ class JointKind:
     @property
     def measure(self) -> Literal["angle", "displacement"] | None:
         """Type of its coordinate, in rad or in m; None without one."""
-        if self.coordinate is None or self.coordinate == "displacement":
-            return self.coordinate
-        return "angle"  # a swing and a gimbal as well
+        if self.coordinate is None:
+            return None
+        return "displacement" if self.coordinate in ("displacement", "separation") else "angle"
+
+    @property
+    def has_two_points(self) -> bool:
+        """Whether each body has a point of its own."""
+        return self.distance or self.coordinate == "separation"
 
 
 PARALLEL = ((0, 1), (0, 2))
@@ -145,6 +153,10 @@ KINDS: dict[int, dict[str, JointKind]] = {
             third=True,
             coordinate="gimbal",
         ),
+        "stretch": JointKind(
+            meaning="everything; the distance of two points is a coordinate: a rope, a spring, a jack",
+            coordinate="separation",
+        ),
     },
     2: {
         "pin": JointKind(meaning="rotation about a point", point=True, coordinate="angle"),
@@ -168,6 +180,10 @@ KINDS: dict[int, dict[str, JointKind]] = {
             meaning="everything; the displacement along a line is a coordinate",
             axis=True,
             coordinate="displacement",
+        ),
+        "stretch": JointKind(
+            meaning="everything; the distance of two points is a coordinate: a rope, a spring, a jack",
+            coordinate="separation",
         ),
     },
 }
@@ -250,7 +266,7 @@ class Joint:
             "a": _written(self.a),
             "b": _written(self.b),
             "at": list(self.at),
-            "to": list(self.to) if self.rows.distance else None,
+            "to": list(self.to) if self.rows.has_two_points else None,
             "axis": None if self.axis is None else list(self.axis),
             "second": None if self.second is None else list(self.second),
             "third": None if self.third is None else list(self.third),
@@ -309,15 +325,16 @@ def make_joint(
     if at is None:
         raise SceneError(f"{label}: at is missing: give the point of the joint, in the world (m)")
     at = checks.vector(label, "at", at, d)
-    if rows.distance == (to is None):
-        need = "needs to, the point of b" if rows.distance else "has one point: leave out to"
+    if rows.has_two_points == (to is None):
+        need = "needs to, the point of b" if rows.has_two_points else "has one point: leave out to"
         raise SceneError(f"{label}: a {kind} joint {need}")
     to = at if to is None else checks.vector(label, "to", to, d)
-    if rows.distance and to == at:
-        raise SceneError(
-            f"{label}: the rod has no length, both ends are at {list(at)}; use a "
-            f"{'ball' if d == 3 else 'pin'} joint"
-        )
+    if rows.has_two_points and to == at:
+        instead = f"use a {'ball' if d == 3 else 'pin'} joint"
+        if not rows.distance:
+            instead = "which leaves it without direction; place the bodies, or the points, apart"
+        what = "rod" if rows.distance else "stretch"
+        raise SceneError(f"{label}: the {what} has no length, both ends are at {list(at)}; {instead}")
     if rows.axis == (axis is None):
         need = "needs axis, a direction in the world" if rows.axis else "has no axis: leave it out"
         raise SceneError(f"{label}: a {kind} joint {need}")
@@ -347,6 +364,8 @@ def make_joint(
     if is_swing:
         cosine = 1.0 if second is None else float(np.clip(np.dot(axis, second), -1.0, 1.0))
         checked = make_swing_laws(label, float(np.arccos(cosine)), laws)
+    elif rows.coordinate == "separation":
+        checked = make_stretch_laws(label, float(np.linalg.norm(np.subtract(to, at))), laws)
     else:
         checked = make_laws(label, kind, rows.coordinate is not None, laws)
     _refuse_what_does_not_turn(label, d, kind, a, b, checked)

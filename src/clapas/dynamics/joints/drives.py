@@ -1,4 +1,4 @@
-"""Springs, dampers, friction, limits and motors of joints as arrays, and their rows in one step.
+"""Springs, dampers, rotors, friction, limits and motors of joints as arrays, and their rows in one step.
 
 For a coordinate x of rate ẋ = a·v, with ẋ⁻ and ẋ⁺ at the two ends of a step:
 
@@ -8,6 +8,8 @@ For a coordinate x of rate ẋ = a·v, with ẋ⁻ and ẋ⁺ at the two ends of
 
 which is a soft bilateral row, ẋ⁺ + P/s + p/s = 0 with s = h (θ² h k + c). With θ = ½ a spring keeps its
 energy exactly. A damper takes the rate at the end: at ẋ_θ a stiff one would turn the rate round in each step.
+A *rotor* that gears turn with the coordinate, of inertia a seen through them (armature), resists by
+−a (ẋ⁺ − ẋ⁻), which adds a to s and −a ẋ⁻ to P: what it takes is its kinetic energy, ½ a ẋ².
 A *servo* takes both the rate and the coordinate at the end, p = −h [k (x⁺ − target) + c ẋ⁺]. A velocity motor
 without bound is a row that is not soft, ẋ⁺ = rate.
 
@@ -57,8 +59,8 @@ class Drives:
         Names of their joints.
     start, lower, upper, restitution
         Coordinates where bodies were placed; limits, infinite where there are none; restitution at them.
-    friction, stiffness, rest, damping
-        Largest force of dry friction; spring; damper.
+    friction, stiffness, rest, damping, armature
+        Largest force of dry friction; spring; damper; inertia of the rotor.
     is_torque, is_velocity, is_servo : arrays of bool
         Which motor there is, if any.
     target, bound
@@ -76,6 +78,7 @@ class Drives:
     stiffness: Array
     rest: Array
     damping: Array
+    armature: Array
     is_torque: Mask
     is_velocity: Mask
     is_servo: Mask
@@ -86,8 +89,8 @@ class Drives:
 
     @cached_property
     def springs(self) -> Indices:
-        """Coordinates with a spring or a damper."""
-        return np.flatnonzero((self.stiffness > 0.0) | (self.damping > 0.0))
+        """Coordinates with a spring, a damper or a rotor."""
+        return np.flatnonzero((self.stiffness > 0.0) | (self.damping > 0.0) | (self.armature > 0.0))
 
     @cached_property
     def unbounded(self) -> Indices:
@@ -106,7 +109,7 @@ class Drives:
 
     @cached_property
     def soft(self) -> Indices:
-        """Coordinate of each bilateral row that fixes no position: springs and dampers, then motors."""
+        """Coordinate of each bilateral row that fixes no position: springs, dampers, rotors, then motors."""
         return np.concatenate((self.springs, self.unbounded))
 
     @cached_property
@@ -118,6 +121,10 @@ class Drives:
     def potential(self, x: Array) -> float:
         """Energy of the springs (J) at coordinates x."""
         return 0.5 * float(self.stiffness @ (x - self.rest) ** 2)
+
+    def kinetic(self, rate: Array) -> float:
+        """Energy of the rotors (J) at rates of the coordinates."""
+        return 0.5 * float(self.armature @ rate**2)
 
 
 def drives_of(joints: Sequence[Joint]) -> Drives:
@@ -136,6 +143,7 @@ def drives_of(joints: Sequence[Joint]) -> Drives:
         "stiffness": [k for k, _ in springs],
         "rest": [rest for _, rest in springs],
         "damping": [law.damping for law in laws],
+        "armature": [law.armature for law in laws],
         "target": [0.0 if motor is None else motor.target for motor in motors],
         "bound": [getattr(motor, "max_torque", np.inf) for motor in motors],
         "servo_stiffness": [servo.stiffness for servo in servos],
@@ -223,9 +231,9 @@ class DrivesInStep:
         """Compliance 1/s and imposed rate P/s of the rows of ``drives.soft``."""
         drives, h, theta, k = self.drives, self.dt, self.theta, self.drives.springs
         stiffness = drives.stiffness[k]
-        s = h * (theta * theta * h * stiffness + drives.damping[k])
+        s = h * (theta * theta * h * stiffness + drives.damping[k]) + drives.armature[k]
         ahead = self.x[k] + theta * (1.0 - theta) * h * self.before[k]
-        P = h * stiffness * (ahead - drives.rest[k])
+        P = h * stiffness * (ahead - drives.rest[k]) - drives.armature[k] * self.before[k]
         compliance, imposed = self._motors(drives.unbounded)
         return np.concatenate((1.0 / s, compliance)), np.concatenate((P / s, imposed))
 

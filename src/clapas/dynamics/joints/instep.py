@@ -324,10 +324,14 @@ class JointsInStep:
         return float(work)
 
     def stored(self, end: State) -> float:
-        """Change of the energy of the springs in the step (J)."""
+        """Change of the energy of the springs and rotors in the step (J)."""
         assert end.coordinates is not None
         drives = self.drives.drives
-        return drives.potential(end.coordinates) - drives.potential(self.drives.x)
+        change = drives.potential(end.coordinates) - drives.potential(self.drives.x)
+        if drives.armature.any():
+            rate = joint_rates(self.model, end, end.coordinates)
+            change += drives.kinetic(rate) - drives.kinetic(self.drives.before)
+        return change
 
     # ---------------------------------------------------------------- contacts
 

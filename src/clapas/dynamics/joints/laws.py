@@ -1,4 +1,4 @@
-"""Laws along the coordinate of a joint: stops, friction, springs, dampers, motors.
+"""Laws along the coordinate of a joint: stops, friction, springs, dampers, rotors, motors.
 
 A hinge or a pin has an angle (rad), a slider, a slot and a cylindrical joint a displacement (m): how far b
 has gone relative to a, positive about or along the axis (in 2-D, counterclockwise). Where b is the world it
@@ -106,7 +106,7 @@ class Servo:
 
 
 Motor = VelocityMotor | TorqueMotor | Servo
-_SWING = {"ball": ", or a 'swing' for a cone"}
+_BESIDE = {"ball": ", or a 'swing' for a cone", "distance": ", or, in its place, by a 'stretch'"}
 MOTORS: dict[str, type[Motor]] = {"velocity": VelocityMotor, "torque": TorqueMotor, "servo": Servo}
 
 
@@ -141,6 +141,7 @@ class JointLaws:
     restitution: float = 0.0
     friction: float = 0.0
     damping: float = 0.0
+    armature: float = 0.0
     spring: tuple[float, float] | None = None
     motor: Motor | None = None
 
@@ -178,12 +179,12 @@ def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]
         raise SceneError(
             f"{label}: {name} acts along one coordinate, which a {kind} joint does not have; hinge, slider "
             "and cylindrical joints have one, in 2-D pin, slot and slider. Beside this one, join the same "
-            f"bodies by a 'turn' or a 'travel'{_SWING.get(kind, '')} with {name}, for each freedom"
+            f"bodies by a 'turn' or a 'travel'{_BESIDE.get(kind, '')} with {name}, for each freedom"
         )
     laws: dict[str, Any] = {}
     if "start" in given:
         laws["start"] = checks.number(label, "start", given["start"])
-    for name in ("friction", "damping"):
+    for name in ("friction", "damping", "armature"):
         if name in given:
             laws[name] = checks.at_least_zero(label, name, given[name])
     if "restitution" in given:
@@ -191,7 +192,8 @@ def make_laws(label: str, kind: str, has_coordinate: bool, given: dict[str, Any]
         if laws["restitution"] > 1.0:
             raise SceneError(f"{label}: restitution must be in [0, 1], got {laws['restitution']}")
     if "limits" in given:
-        laws["limits"] = _limits(label, given["limits"], laws.get("start", 0.0))
+        advice = "" if kind == "stretch" else ", or give start, the coordinate where they are placed"
+        laws["limits"] = _limits(label, given["limits"], laws.get("start", 0.0), advice)
     elif laws.get("restitution"):
         raise SceneError(f"{label}: restitution is that of its limits; give limits, or leave it out")
     if "spring" in given:
@@ -232,7 +234,16 @@ def make_swing_laws(label: str, start: float, given: dict[str, Any]) -> JointLaw
     return replace(checked, start=0.0)  # the angle itself, not one counted from where bodies are placed
 
 
-def _limits(label: str, value: Any, start: float) -> tuple[float, float]:
+def make_stretch_laws(label: str, length: float, given: dict[str, Any]) -> JointLaws:
+    """The laws of a stretch of a length at the start, which is its coordinate."""
+    if given.get("start"):
+        raise SceneError(
+            f"{label}: a stretch starts at the distance of its points, {length:g} m; leave out start"
+        )
+    return replace(make_laws(label, "stretch", True, {**given, "start": length}), start=0.0)
+
+
+def _limits(label: str, value: Any, start: float, advice: str) -> tuple[float, float]:
     ends = _two(label, "limits", value, "(lower, upper)")
     lower, upper = (-math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1])
     for name, end in (("lower", lower), ("upper", upper)):
@@ -243,7 +254,7 @@ def _limits(label: str, value: Any, start: float) -> tuple[float, float]:
     if not lower <= start <= upper:
         raise SceneError(
             f"{label}: it starts at {start}, outside of its limits {lower} to {upper}; place the bodies "
-            "within them, or give start, the coordinate where they are placed"
+            f"within them{advice}"
         )
     return float(lower), float(upper)
 

@@ -13,12 +13,16 @@ Redundant rows of a linkage are detected by a pivot that vanishes. The linkage i
 the singular values of its rows, A = U S Vᵀ: λ is the smallest solution, and where t is inconsistent A w is as
 near to it as possible. Redundant linkages with very many rows keep the sparse factor without the redundant
 rows.
+
+Within a step of a pose in which rows become redundant, such as that of a parallelogram linkage all in one
+line, a singular value is so small that it changes sign before the step ends. The motion that belongs to it is
+then free for that step: :meth:`LeastMotion.letting_go` leaves out the singular values below a larger bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -189,6 +193,8 @@ class LeastMotion:
         Compliances of the last rows; the others have none.
     grips : Grips, optional
         The systems that joints hold; None if they hold only rigid bodies.
+    rank : float
+        Singular values below this part of the largest are left out.
     """
 
     model: Model
@@ -196,6 +202,11 @@ class LeastMotion:
     placed: Placed
     soft: Array
     grips: Grips | None = None
+    rank: float = RANK
+
+    def letting_go(self, rank: float) -> LeastMotion:
+        """The same rows without the motions whose singular values are below this part of the largest."""
+        return replace(self, rank=rank)
 
     def rate(self, velocity: Array, others: Sequence[Array] = ()) -> Array:
         """J v (j,), of movable bodies and systems."""
@@ -365,11 +376,12 @@ class LeastMotion:
     def _redundant(self) -> list[RedundantLinkage]:
         """The linkages whose rows are not independent, by singular values."""
         weak, redundant = self._factor.left_out, []
-        for label in np.unique(self._plan.label[weak]):
+        among = self._plan.label[weak] if self.rank == RANK else self._plan.label
+        for label in np.unique(among):
             rows = np.flatnonzero(self._plan.label == label)
             if len(rows) <= DENSE:
                 U, S, _ = np.linalg.svd(self._full(rows), full_matrices=False)
-                kept = S > RANK * S.max(initial=0.0)
+                kept = S > self.rank * S.max(initial=0.0)
                 redundant.append(RedundantLinkage(rows, U[:, kept], S[kept]))
         return redundant
 

@@ -9,6 +9,9 @@ by Newton's method with the rows of the middle of the step, which are factorised
 as the impulses of the joints are. Velocities are unchanged, hence also the kinetic energy: no energy is
 stored or added as by springs (Baumgarte), and bodies do not bounce. Systems that joints hold move in the
 metric of their effective masses, as if they had been that much faster since the middle of the step.
+
+Near a pose in which rows are redundant a displacement may go too far, and open joints more: then a part of
+it is tried, along the rows of where the bodies are.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ import numpy as np
 
 from clapas.bodies.kind import Part
 from clapas.bodies.rigid.motion import moved
-from clapas.dynamics.joints.anchors import Anchors, anchors_of
-from clapas.dynamics.joints.leastmotion import LeastMotion
+from clapas.dynamics.joints.anchors import Anchors, Grips, anchors_of
+from clapas.dynamics.joints.leastmotion import RANK, LeastMotion
 from clapas.dynamics.joints.rows import JointRows, Placed
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
@@ -31,6 +34,7 @@ from clapas.typing import Array
 ROUNDING = 1e-15  # relative to the coordinates of the bodies
 ITERATIONS = 30
 STALLED = 0.1  # rows are recomputed after an iteration that leaves more than this part of the error
+CLOSER = 0.25  # the part of a displacement that is tried after one that opens the joints
 OPEN = 1e-6  # a joint that stays this far open, relative to the coordinates, cannot be closed
 
 
@@ -58,28 +62,34 @@ def onto_joints(model: Model, state: State, motion: LeastMotion, systems: System
     extent = 1.0 + float(np.max(np.abs(state.position[joined]), initial=0.0))
     held = bool(rows.ends)
     shift = tuple(np.zeros_like(part.v) for part in state.parts) if held else ()
-    placed, _ = _placed(rows, model, state)
-    gap = rows.gap(placed)
+    placed, anchors = _placed(rows, model, state)
+    gap, share = rows.gap(placed), 1.0
     size = float(np.max(np.abs(gap), initial=0.0))
     for _ in range(ITERATIONS):
         if size <= ROUNDING * extent:
             break
-        along = motion.multipliers(-gap)
+        along = share * motion.multipliers(-gap)
         position, orientation = moved(state.position, state.orientation, motion.motion(along), 1.0)
         further = tuple(map(np.add, shift, motion.others(along))) if held else ()
         closer = replace(state, position=position, orientation=orientation)
         if held:
             closer = replace(closer, parts=_shifted(systems, state, further, h))
-        there, anchors = _placed(rows, model, closer)
-        gap = rows.gap(there)
-        left = float(np.max(np.abs(gap), initial=0.0))
+        there, there_anchors = _placed(rows, model, closer)
+        there_gap = rows.gap(there)
+        left = float(np.max(np.abs(there_gap), initial=0.0))
         if left >= size and size <= 1e3 * ROUNDING * extent:
             break  # rounding
+        if not left < size:
+            # Too far, past a pose in which rows are redundant: closer ones, and the rows of here.
+            share *= CLOSER
+            motion = replace(motion, placed=placed, grips=_grips(motion, anchors), rank=RANK)
+            continue
+        share = min(1.0, share / CLOSER)
+        state, shift, gap = closer, further, there_gap
+        placed, anchors = there, there_anchors
         if left > STALLED * size:
-            grips = None if motion.grips is None or anchors is None else motion.grips.at(anchors)
-            motion = replace(motion, placed=there, grips=grips)
-        state, shift = closer, further
-        placed, size = there, left
+            motion = replace(motion, placed=placed, grips=_grips(motion, anchors), rank=RANK)
+        size = left
     if not size <= OPEN * extent:
         worst = int(np.argmax(np.abs(rows.gap(placed))))
         name = rows.names[rows.joint[worst]] if worst < rows.n_closing else _mimic(rows, worst)
@@ -101,6 +111,11 @@ def _placed(rows: JointRows, model: Model, state: State) -> tuple[Placed, Anchor
         return rows.placed(state.position, state.orientation, state.coordinates), None
     anchors = anchors_of(rows.ends, model.systems, state.parts)
     return rows.placed(state.position, state.orientation, state.coordinates, anchors.poses), anchors
+
+
+def _grips(motion: LeastMotion, anchors: Anchors | None) -> Grips | None:
+    """The systems that joints hold, where their anchors are; None without any."""
+    return None if motion.grips is None or anchors is None else motion.grips.at(anchors)
 
 
 def _shifted(systems: SystemsInStep, state: State, shift: tuple[Array, ...], h: float) -> tuple[Part, ...]:

@@ -14,9 +14,9 @@ that for lines r is the arm of a to P_b, and r_a for the others. Angular velocit
 the bodies, as everywhere. In the plane the same formulas hold with all that is out of it left out.
 
 The first terms close the joints: g = 0. The others are the coordinates of the joints that have one: a turn
-about the axis, a line along it, the angle between n and m, or one of three angles in a row. *Rows* are what
-bilateral conditions hold: each closing term is a row; a mimic is one made of two coordinates; a spring, a
-damper or a motor without bound is one on a coordinate.
+about the axis, a line along it, the angle between n and m, one of three angles in a row, or a distance.
+*Rows* are what bilateral conditions hold: each closing term is a row; a mimic is one made of two coordinates;
+a spring, a damper or a motor without bound is one on a coordinate.
 """
 
 from __future__ import annotations
@@ -287,6 +287,8 @@ def joint_rows(
             coordinates.append((number, turning[0], a, b, *arms, *turning[1:], sign))
         elif kind.coordinate == "displacement":
             coordinates.append((number, LINE, a, b, *arms, in_a[0], none, none, 0.0, sign))
+        elif kind.coordinate == "separation":
+            coordinates.append((number, DISTANCE, a, b, *arms, none, none, none, 0.0, 1.0))
         elif kind.coordinate == "swing":
             other = in_body_frame(turn[b], np.array(its.second or its.axis))
             coordinates.append((number, SWING, a, b, *arms, in_a[0], other, none, 0.0, 1.0))
@@ -459,8 +461,10 @@ def place_rows(
         d_z = x[q, 2] + s[2] - x[p, 2] - r[2]
         if form[i] == DISTANCE:
             size = np.sqrt(d_x * d_x + d_y * d_y + d_z * d_z)
-            n = (d_x / size, d_y / size, d_z / size)
             gap[i] = size - length[i]
+            if size == 0.0:  # no direction, and nothing acts along it
+                continue
+            n = (d_x / size, d_y / size, d_z / size)
         else:
             n = (along[i, 0], along[i, 1], along[i, 2])
             if form[i] == LINE:

@@ -76,6 +76,7 @@ def load_robot(
     orientation: Sequence[float] | None = None,
     fixed_base: bool = True,
     joints: Mapping[str, float] | None = None,
+    keyframe: str | None = None,
     motors: Mapping[str, Any] | None = None,
     self_collision: bool = True,
     material: str | None = None,
@@ -101,6 +102,8 @@ def load_robot(
     joints : mapping, optional
         Coordinates of joints where the robot starts (rad, m), by name. By default zero, or the nearest
         limit.
+    keyframe : str, optional
+        A pose of the file to start from (MJCF), by name, or by number if it has none; ``joints`` go before.
     motors : mapping, optional
         Motors by the names of joints, instead of those of the file (see :meth:`join`).
     self_collision : bool
@@ -129,6 +132,7 @@ def load_robot(
             orientation=orientation,
             fixed_base=fixed_base,
             joints=joints,
+            keyframe=keyframe,
             motors=motors,
             self_collision=self_collision,
             material=material,

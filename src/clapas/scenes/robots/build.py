@@ -96,6 +96,7 @@ def add_robot(
     orientation: Any = None,
     fixed_base: bool = True,
     joints: Mapping[str, float] | None = None,
+    keyframe: str | None = None,
     motors: Mapping[str, Any] | None = None,
     self_collision: bool = True,
     material: str | None = None,
@@ -105,6 +106,9 @@ def add_robot(
     label = f"robot '{robot.name}'"
     if scene.d != 3:
         raise SceneError(f"{label}: robots are in 3-D, the scene in {scene.d}-D")
+    if keyframe is not None:
+        robot, start = _at_keyframe(robot, label, keyframe)
+        joints = start | dict(joints or {})
     base = Pose(
         (0.0, 0.0, 0.0) if position is None else checks.vector(label, "position", position, 3),
         checks.orientation(label, orientation, 3),
@@ -156,6 +160,17 @@ def add_robot(
         warn(f"{label}: " + "; ".join(changes))
     bodies = {link: number for link, number in of_link.items() if number is not None}
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
+
+
+def _at_keyframe(robot: Robot, label: str, name: str) -> tuple[Robot, dict[str, float]]:
+    """The robot with its free links where a keyframe has them, and the coordinates of its joints there."""
+    if name not in robot.keyframes:
+        known = ", ".join(f"'{one}'" for one in robot.keyframes) or "none"
+        near = checks.did_you_mean(name, robot.keyframes)
+        raise SceneError(f"{label}: there is no keyframe '{name}'{near}; there are {known}")
+    key = robot.keyframes[name]
+    moved = [replace(joint, pose=key.poses.get(joint.name, joint.pose)) for joint in robot.joints]
+    return replace(robot, joints=tuple(moved)), dict(key.coordinates)
 
 
 def _also_apart(robot: Robot, carrier: Mapping[str, tuple[Composite, Pose]]) -> list[str]:
@@ -433,6 +448,7 @@ def _join(
             "limits": joint.limits,
             "friction": joint.friction or None,
             "damping": joint.damping or None,
+            "armature": joint.armature or None,
             "spring": joint.spring,
             "motor": motors.get(joint.name) or _motor(robot, joint.name),
         }

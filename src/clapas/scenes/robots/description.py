@@ -144,8 +144,8 @@ class RobotJoint:
         Coordinate at that pose (rad, m).
     limits : (lower, upper), optional
         Of the coordinate (rad, m).
-    damping, friction : float
-        N·m·s/rad, N·m; N·s/m, N.
+    damping, friction, armature : float
+        N·m·s/rad, N·m, kg·m²; N·s/m, N, kg.
     spring : (stiffness, rest), optional
         N·m/rad, rad; N/m, m.
     effort : float, optional
@@ -173,6 +173,7 @@ class RobotJoint:
     limits: tuple[float, float] | None = None
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
     spring: tuple[float, float] | None = None
     effort: float | None = None
     place: str = ""
@@ -220,6 +221,8 @@ class Actuator:
         As :mod:`clapas.dynamics.joints.laws` has them.
     stiffness, damping : float
         Of a servo.
+    damping_ratio : float
+        Of a servo, 1 for critical damping, until its damping is known.
     bound : float, optional
         Largest effort (N·m, N).
     """
@@ -229,7 +232,24 @@ class Actuator:
     kind: str
     stiffness: float = 0.0
     damping: float = 0.0
+    damping_ratio: float = 0.0
     bound: float | None = None
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """A named pose of a robot.
+
+    Parameters
+    ----------
+    coordinates : dict
+        Of its joints, by name (rad, m).
+    poses : dict
+        Of the links of free joints, by the names of these.
+    """
+
+    coordinates: dict[str, float]
+    poses: dict[str, Pose]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +270,8 @@ class Robot:
         Gears, joints that close loops, motors.
     apart : tuple of (str, str)
         Pairs of links that never touch each other.
+    keyframes : dict of Keyframe
+        Poses that the file names.
     gravity, dt
         As in the file (m/s², s); None if not set.
     notes : tuple of str
@@ -264,6 +286,7 @@ class Robot:
     closures: tuple[Closure, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
+    keyframes: dict[str, Keyframe] = field(default_factory=dict)
     gravity: Vector | None = None
     dt: float | None = None
     notes: tuple[str, ...] = field(default=())

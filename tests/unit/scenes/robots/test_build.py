@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import clapas
 from clapas import cli
 from clapas.errors import FormatError, SceneError
+from clapas.geometry.shapes import Point
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.robots import robot_scene
 from clapas.scenes.run import Run
@@ -494,7 +496,7 @@ def test_the_command_line_takes_robots(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "joint wrist" in said
     assert "motor hold" in said
-    assert "armature" in said
+    assert "ctrlrange" in said
     assert cli.main(["info", str(HERE / "tool.urdf"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mass"] == 4.0
     out = tmp_path / "run.h5"
@@ -589,3 +591,141 @@ def test_a_humanoid_falls_within_its_limits() -> None:
             assert low - 2e-3 < sim.joint(joint.name).angle < high + 2e-3, joint.name
     assert sim.body("chest").position[2] < 1.2
     assert len(sim.contacts("world plane 0"))
+
+
+ROW = """<mujoco><compiler angle="radian"/><worldbody><body name="top" pos="0 0 2">{above}
+  <body name="held">{joints}<inertial pos="0.1 0.2 -0.4" mass="2" diaginertia="0.1 0.2 0.15"/></body></body>
+  </worldbody></mujoco>"""
+IN_A_ROW = "the {} joints of body 'held' are joined through links of 1e-07 of its inertia"
+
+
+def row_of(tmp_path: Path, joints: str, above: str = "", **options: Any) -> clapas.Simulation:
+    (path := tmp_path / "row.xml").write_text(ROW.format(joints=joints, above=above))
+    scene = clapas.Scene(**options)
+    scene.law(mu=0.3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scene.load_robot(path)
+    assert any(IN_A_ROW.format(joints.count("<joint")) in str(one.message) for one in caught)
+    return clapas.Simulation(scene, dt=1e-3)
+
+
+def test_three_hinges_askew_leave_what_a_ball_joint_leaves(tmp_path: Path) -> None:
+    askew = "<joint axis='1 0 0'/><joint axis='0 1 1'/><joint axis='0 0.2 1'/>"
+    sim = row_of(tmp_path, askew)
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    inertia = np.diag([0.1, 0.2, 0.15])
+    scene.add(Point(), (0.1, 0.2, 1.6), mass=2.0, inertia=inertia, name="held")
+    scene.join("ball", None, "held", at=(0, 0, 2))
+    ball = clapas.Simulation(scene, dt=1e-3)
+    for one in (sim, ball):
+        one.step(400)
+    assert sim.body("held").position == pytest.approx(ball.body("held").position, abs=2e-6)
+    assert sim.body("held").velocity == pytest.approx(ball.body("held").velocity, abs=2e-5)
+
+
+def test_two_hinges_apart_are_a_double_pendulum_with_a_light_arm(tmp_path: Path) -> None:
+    """The second hinge is 0.7 m below the first; the body has its centre 0.5 m below the second."""
+    joints = "<joint axis='0 1 0' pos='0 0 0.7' ref='0.6'/><joint axis='0 1 0'/>"
+    (path := tmp_path / "apart.xml").write_text(
+        "<mujoco><compiler angle='radian'/><worldbody><body name='held'>"
+        + joints
+        + "<inertial pos='0 0 -0.5' "
+        "mass='2' diaginertia='0.1 0.1 0.1'/></body></worldbody></mujoco>"
+    )
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    with pytest.warns(UserWarning, match="joined through links"):
+        scene.load_robot(path, joints={"held hinge": 1.1, "held hinge 1": -0.3})
+    sim, (m, moment, a, b) = clapas.Simulation(scene, dt=1e-3), (2.0, 0.1, 0.7, 0.5)
+
+    def motion(_: float, y: np.ndarray) -> list[float]:
+        one, two, fast, other = y
+        c, s = m * a * b * math.cos(one - two), m * a * b * math.sin(one - two)
+        M = [[m * a**2, c], [c, moment + m * b**2]]
+        pull = [-s * other**2 - m * 9.81 * a * math.sin(one), s * fast**2 - m * 9.81 * b * math.sin(two)]
+        return [fast, other, *np.linalg.solve(M, pull)]
+
+    start = [1.1 - 0.6, 1.1 - 0.6 - 0.3, 0.0, 0.0]
+    end = solve_ivp(motion, (0.0, 0.5), start, rtol=1e-10, atol=1e-12).y[:, -1]
+    sim.step(500)
+    assert sim.joint("held hinge").angle == pytest.approx(end[0] + 0.6, abs=2e-5)
+    assert sim.joint("held hinge 1").angle == pytest.approx(end[1] - end[0], abs=2e-5)
+
+
+def test_a_hinge_between_two_slides_leaves_a_body_free_in_a_plane(tmp_path: Path) -> None:
+    slides = "<joint type='slide' axis='1 0 0'/><joint/><joint type='slide' axis='0 1 0'/>"
+    sim = row_of(tmp_path, slides, gravity=(0, 0, 0))
+    start = sim.body("held").position
+    sim.body("held").apply(force=(400, 600, 0), torque=(0, 0, 150))
+    sim.step(1000)
+    away = 0.9995 * np.array([0.2, 0.3, 0.0])  # the push takes half of the first step
+    assert sim.body("held").position - start == pytest.approx(away, abs=1e-5)
+    assert sim.body("held").angular_velocity == pytest.approx([0, 0, 1.0], abs=1e-5)
+    assert sim.joint("held hinge 1").angle == pytest.approx(1.0, abs=1e-3)
+
+
+def test_what_joins_bodies_in_a_row_lets_them_pass(tmp_path: Path) -> None:
+    """A body and the one it hangs on overlap at their joint, as if one joint held both."""
+    geom = "<joint axis='1 0 0'/><geom size='0.3'/>"
+    (path := tmp_path / "pass.xml").write_text(
+        f"<mujoco><worldbody><body name='top'>{geom}<body name='held' pos='0 0 -0.1'>"
+        "<joint axis='1 0 0'/><joint axis='1 1 0'/><geom size='0.3'/></body></body></worldbody></mujoco>"
+    )
+    scene = clapas.Scene()
+    scene.law(mu=0.3)
+    with pytest.warns(UserWarning, match="joined through links"):
+        scene.load_robot(path)
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(20)
+    assert len(sim.contacts("top", "held")) == 0
+
+
+KEYS = """<mujoco><compiler angle="radian"/><worldbody><body name="trunk" pos="0 0 1"><freejoint name="root"/>
+  <geom size="0.1"/>
+  <body name="leg"><joint name="hip x" axis="1 0 0"/><joint name="hip y" axis="0 1 0" range="-1 1"/>
+    <geom size="0.1" pos="0 0 -0.5"/><body name="fixed"><geom size="0.1"/>
+    <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 0" ref="0.1"/><geom size="0.1"/></body>
+  </body></body></body></worldbody><keyframe>
+  <key name="home" qpos="1 2 3 0 0 0 2 0.3 -0.4 0.5" ctrl="1"/><key qpos="{}"/></keyframe></mujoco>"""
+
+
+def test_robots_start_at_a_keyframe_of_the_file(tmp_path: Path) -> None:
+    """What is free has seven numbers, each coordinate one, in the order of the file."""
+    (path := tmp_path / "keys.xml").write_text(KEYS.format("0 0 1 1 0 0 0 0 0 0"))
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    robot = scene.load_robot(path, keyframe="home", joints={"ankle": 0.7}, position=(10, 0, 0))
+    sim = clapas.Simulation(scene, dt=1e-3)
+    assert sim.body("trunk").origin == pytest.approx([11, 2, 3])
+    assert sim.body("trunk").point((1, 0, 0)) == pytest.approx([10, 2, 3])  # half a turn about the vertical
+    assert [sim.joint(name).angle for name in ("hip x", "hip y", "ankle")] == pytest.approx([0.3, -0.4, 0.7])
+    assert not any("keyframe" in note for note in robot.notes)
+    assert clapas.Scene().load_robot(path, keyframe="1").name == "keys"
+
+
+@pytest.mark.parametrize(
+    ("qpos", "said"),
+    [
+        (
+            "0 0 1 1 0 0 0 0 0",
+            "keyframe '1' is left out: .*qpos must be 10 numbers, those of all joints, got 9",
+        ),
+        ("0 0 1 0 0 0 0 0 0 0", "keyframe '1' is left out: .*quaternion of the free joint 'root' is zero"),
+    ],
+)
+def test_a_file_with_a_keyframe_that_cannot_be_loads_without_it(qpos: str, said: str, tmp_path: Path) -> None:
+    (path := tmp_path / "keys.xml").write_text(KEYS.format(qpos))
+    with pytest.warns(UserWarning, match=said):
+        clapas.Scene().load_robot(path, keyframe="home")
+    with pytest.raises(SceneError, match="there is no keyframe '1'; there are 'home'"):
+        clapas.Scene().load_robot(path, keyframe="1")
+
+
+def test_a_keyframe_outside_of_limits_and_an_unknown_one_are_refused(tmp_path: Path) -> None:
+    (path := tmp_path / "keys.xml").write_text(KEYS.format("0 0 1 1 0 0 0 0 2 0"))
+    with pytest.raises(SceneError, match=r"hip y.*outside of its limits"):
+        clapas.Scene().load_robot(path, keyframe="1")
+    with pytest.raises(SceneError, match=r"no keyframe 'hom' .did you mean 'home'.*; there are 'home', '1'"):
+        clapas.Scene().load_robot(path, keyframe="hom")

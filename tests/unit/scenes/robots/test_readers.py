@@ -12,7 +12,7 @@ from clapas.errors import FormatError
 from clapas.geometry import rotations
 from clapas.geometry.shapes import Box, Capsule, Cylinder, Plane, Polyhedron, Sphere
 from clapas.scenes.robots import read_robot
-from clapas.scenes.robots.description import Inertia, Pose
+from clapas.scenes.robots.description import Actuator, Inertia, Pose
 from clapas.scenes.robots.xml import read_xml
 
 HERE = Path(__file__).parent
@@ -230,6 +230,7 @@ def test_motors_springs_and_friction() -> None:
     joints = {joint.name: joint for joint in robot.joints}
     assert (joints["rail"].friction, joints["rail"].damping) == (0.5, 1.0)
     assert joints["hinge"].spring == pytest.approx((3.0, math.radians(10)))
+    assert joints["hinge"].armature == 0.01
     assert joints["neck"].kind == "ball"
     assert [(one.kind, one.damping) for one in joints["neck"].along] == [("turn", 0.1)] * 3
     drive, hold, spin = robot.actuators
@@ -238,7 +239,6 @@ def test_motors_springs_and_friction() -> None:
     assert (spin.kind, spin.bound) == ("velocity", 4.0)
     words = " ".join(robot.notes)
     for said in (
-        "armature of <joint>",
         "with gear 2: its target is the effort of the joint itself",
         "in terms of the control in MJCF, effort = 2 × control",
         "largest effort of the motor of 'rail', 10, is left out: targets are not cut",
@@ -246,6 +246,134 @@ def test_motors_springs_and_friction() -> None:
         "gain kv",
     ):
         assert said in words
+
+
+DRIVEN = """<mujoco><compiler angle="radian"/><worldbody>
+  <body pos="0 0 1"><joint name="lift" type="slide" axis="0 0 2"/><geom size="0.1" mass="2"/>
+    <body pos="1 0 0"><joint name="turn" axis="0 3 0" pos="0 0 0.5" armature="0.25"/>
+      <inertial pos="0 0 0.5" mass="1" diaginertia="0.1 0.1 0.1"/>
+      <body pos="0 0 0.5"><joint name="tip" axis="1 0 0"/>
+        <inertial pos="0 0 2" mass="3" diaginertia="0.2 0.2 0.2"/></body></body></body></worldbody>
+  <actuator>{actuator}</actuator></mujoco>"""
+
+
+def actuator_of(tmp_path: Path, words: str) -> tuple[Actuator, str]:
+    (path := tmp_path / "arm.xml").write_text(DRIVEN.format(actuator=words))
+    robot = read_robot(path)
+    return robot.actuators[0], " ".join(robot.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "stiffness", "damping", "means"),
+    [
+        ('gainprm="3"', "torque", 0.0, 0.0, "effort = 3 × control"),
+        ('gainprm="3" gear="-2" dyntype="none" biasprm="0 1 2"', "torque", 0.0, 0.0, "effort = -6 × control"),
+        ('biastype="affine" gainprm="40" biasprm="0 -40 -5"', "servo", 40.0, 5.0, None),
+        ('biastype="affine" gainprm="40" biasprm="0 -40" gear="3"', "servo", 360.0, 0.0, "control / 3"),
+        ('biastype="affine" gainprm="20" biasprm="0 -40 -5"', "servo", 40.0, 5.0, "coordinate = control / 2"),
+        ('biastype="affine" gainprm="5" biasprm="0 0 -5"', "velocity", 0.0, 0.0, "gain kv"),
+    ],
+)
+def test_general_actuators_are_motors_and_servos(
+    words: str, kind: str, stiffness: float, damping: float, means: str | None, tmp_path: Path
+) -> None:
+    one, notes = actuator_of(tmp_path, f"<general joint='tip' {words}/>")
+    assert (one.kind, one.stiffness, one.damping) == (kind, stiffness, damping)
+    assert (means or "") in notes
+    assert ("in terms of the control" in notes) == (means is not None and kind != "velocity")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ('dyntype="integrator"', "dyntype 'integrator' is not supported"),
+        (
+            'gaintype="affine"',
+            "gaintype 'affine' is not supported, only fixed; drive the joint by a motor of",
+        ),
+        ('biastype="muscle"', "biastype 'muscle' is not supported"),
+        (
+            'biastype="affine" gainprm="40" biasprm="1 -40 0"',
+            "gainprm 40 and biasprm 1 -40 0 are not those of",
+        ),
+        ('biastype="affine" gainprm="4" biasprm="0 0 -5"', "motor with a rate"),
+        ('biastype="affine" gainprm="4" biasprm="0 4 0"', "are not those of"),
+    ],
+)
+def test_general_actuators_that_are_neither_are_refused_by_name(
+    words: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FormatError, match=said):
+        actuator_of(tmp_path, f"<general joint='tip' {words}/>")
+
+
+def test_a_damping_ratio_is_of_all_that_the_joint_moves(tmp_path: Path) -> None:
+    """In the reference pose, along unit axes, with the armature: the diagonal of the mass matrix."""
+    inertia = {"lift": 6.0, "turn": 0.25 + 0.1 + 0.2 + 3.0 * 2.0**2, "tip": 0.2 + 3.0 * 2.0**2}
+    for name, moved in inertia.items():
+        critical = 2.0 * math.sqrt(50.0 * moved)
+        for words in ('kp="50" dampratio="0.5"', 'kp="12.5" gear="2" dampratio="0.5"'):
+            one, _ = actuator_of(tmp_path, f"<position joint='{name}' {words}/>")
+            assert one.damping == pytest.approx(0.5 * critical)
+        words = "biastype='affine' gainprm='50' biasprm='0 -50 0.5'"
+        one, _ = actuator_of(tmp_path, f"<general joint='{name}' {words}/>")
+        assert one.damping == pytest.approx(0.5 * critical)
+    with pytest.raises(FormatError, match="kv and dampratio both say"):
+        actuator_of(tmp_path, "<position joint='tip' kv='1' dampratio='1'/>")
+
+
+RING = """<mujoco><compiler eulerseq="XYZ"/><default><motor gear="3"/></default><worldbody><body name="hub">
+  <freejoint name="loose"/><geom size="0.1"/>
+  <replicate count="12" sep="-" offset="0.2 0 0.1" euler="0 0 30">
+    <frame pos="1 0 0"><body name="spoke"><joint name="bend" axis="0 1 0"/><geom size="0.1"/>
+      <replicate count="2" offset="0 0.5 0"><body name="toe"><joint name="curl"/><geom size="0.05"/></body>
+      </replicate></body></frame>
+  </replicate></body></worldbody>
+  <contact><exclude body1="hub" body2="spoke"/></contact>
+  <equality><joint name="gear" joint1="curl1" joint2="bend"/></equality>
+  <actuator><motor name="pull" joint="curl0"/></actuator></mujoco>"""
+
+
+def test_replicates_stand_in_frames_that_turn_and_move_on(tmp_path: Path) -> None:
+    """Each place is the one before and the offset in its frame; names have the numbers of the copies."""
+    (path := tmp_path / "ring.xml").write_text(RING)
+    robot = read_robot(path)
+    joints = {joint.name: joint for joint in robot.joints}
+    assert len(robot.links) == 1 + 12 + 24
+    place = Pose()
+    for k in range(12):
+        turn = rotations.from_axis_angle(np.array([0.0, 0.0, 1.0]), math.radians(30.0 * k))
+        spoke = joints[f"bend-{k:02d}"].pose
+        assert spoke.position == pytest.approx(place.at((1.0, 0.0, 0.0)))
+        assert np.abs(np.dot(spoke.orientation, turn)) == pytest.approx(1.0)
+        assert joints[f"curl1-{k:02d}"].pose.position == (0.0, 0.5, 0.0)
+        assert joints[f"curl1-{k:02d}"].parent == f"spoke-{k:02d}"
+        further = rotations.from_axis_angle(np.array([0.0, 0.0, 1.0]), math.radians(30.0 * (k + 1)))
+        place = Pose(place.at((0.2, 0.0, 0.1)), tuple(further))
+    assert [one.joint for one in robot.actuators] == [f"curl0-{k:02d}" for k in range(12)]
+    assert robot.actuators[3].name == "pull-03"
+    gears = [(one.follower, one.leader) for one in robot.followers]
+    assert gears == [(f"curl1-{k:02d}", f"bend-{k:02d}") for k in range(12)]
+    assert ("hub", "spoke-11") in robot.apart
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "it needs the attribute 'count'"),
+        ("count='1.5'", "count must be a whole number, at least 1, got 1.5"),
+        (
+            "count='2' ofset='1 0 0'",
+            "the attribute 'ofset' is not known; known are count, euler, offset and sep",
+        ),
+    ],
+)
+def test_replicates_that_cannot_be(words: str, said: str, tmp_path: Path) -> None:
+    (path := tmp_path / "bad.xml").write_text(
+        f"<mujoco><worldbody><replicate {words}><geom size='1'/></replicate></worldbody></mujoco>"
+    )
+    with pytest.raises(FormatError, match=said):
+        read_robot(path)
 
 
 @pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
@@ -376,8 +504,9 @@ MJCF_ERRORS = {
     ),
     "general actuator": (
         BODY.format("") + "<actuator><general/></actuator>",
-        "<general>: this element is not known",
+        "<general>: actuators act on joints: it needs the attribute 'joint'",
     ),
+    "muscle": (BODY.format("") + "<actuator><muscle/></actuator>", "<muscle>: this element is not known"),
     "unknown attribute": (BODY.format('<joint damp="1"/>'), "the attribute 'damp' is not known"),
     "unknown class": (BODY.format('<joint class="x"/>'), "there is no class 'x' among the defaults"),
     "class without name": (
@@ -425,18 +554,9 @@ MJCF_ERRORS = {
         BODY.format('<joint type="ball" range="0 1"/>'),
         "the range of a ball joint is not supported",
     ),
-    "three hinges askew": (
-        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 1'/><joint/>"),
-        "two or three hinges in one point, each at right angles to the next, with ref 0; put a body",
-    ),
-    "a hinge between two slides": (
-        BODY.format("<joint type='slide' axis='1 0 0'/><joint/><joint type='slide' axis='0 1 0'/>"),
-        "slider and hinge and slider in one body are not supported, save a cylindrical joint, a planar one "
-        "with both slides before the hinge or both after it",
-    ),
-    "three hinges apart": (
-        BODY.format("<joint axis='1 0 0'/><joint axis='0 1 0' pos='0 0 1'/><joint/>"),
-        "in one body are not supported",
+    "joints in a row without mass": (
+        "<worldbody><body name='a'><joint axis='1 0 0'/><joint axis='1 1 0'/></body></worldbody>",
+        "the body 'a' has no mass, but moves",
     ),
     "limits switched off": (
         BODY.format("") + "<option><flag limit='disable' frictionloss='enable'/></option>",

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.scenes.robots.description import WORLD, Pose, RobotJoint
+from clapas.scenes.robots.description import WORLD, Link, Pose, RobotJoint
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.xml import Node
 from clapas.typing import Array
 
+LIGHT = 1e-7  # of the inertia of a body: that of links between its joints; pivots of 1e-9 are left out
 RIGHT = 1e-9  # cosine up to which two axes are at right angles, or aligned
 
 
@@ -41,19 +42,19 @@ def read_joint(
     stiffness, rest = node.number("stiffness", 0.0), scale(node.number("springref", 0.0))
     zero = scale(node.number("ref", 0.0))
     damping, friction = node.number("damping", 0.0), node.number("frictionloss", 0.0)
+    armature = node.number("armature", 0.0)
     node.used |= {"solreflimit", "solimplimit", "margin"} if limits is None else set()
     if kind == "free" and parent != WORLD:
         raise node.error("a free joint stands in a body of <worldbody>")
     left_out = {"stiffness": stiffness} if kind == "ball" else {}
     if kind == "free":
         left_out = {"stiffness": stiffness, "damping": damping, "frictionloss": friction}
+        left_out["armature"] = armature
     notes += [
         f"{word} of the {kind} joint '{label}' is left out: it has no single coordinate"
         for word, value in left_out.items()
         if value
     ]
-    if node.attributes.get("armature", "0").strip() in ("0", "0.0"):
-        node.used.add("armature")
     joint = RobotJoint(
         name=label,
         kind={"slide": "slider"}.get(kind, kind),
@@ -66,19 +67,20 @@ def read_joint(
         limits=limits,
         damping=damping,
         friction=friction,
+        armature=armature,
         spring=(stiffness, rest) if stiffness else None,
         effort=largest(node, "actuatorfrcrange", "actuatorfrclimited"),
         place=node.place,
     )
-    return resisting(joint) if kind == "ball" and (damping or friction) else joint
+    return resisting(joint) if kind == "ball" and (damping or friction or armature) else joint
 
 
 def resisting(ball: RobotJoint) -> RobotJoint:
-    """A ball joint with its damping and friction, which act about each of three axes of the child."""
+    """A ball joint with its damping, friction and armature, which act about three axes of the child."""
     turn = replace(ball, kind="turn", is_exchanged=True)
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     turns = tuple(replace(turn, name=f"{ball.name} {name}", axis=axis) for name, axis in axes.items())
-    return replace(ball, damping=0.0, friction=0.0, along=turns)
+    return replace(ball, damping=0.0, friction=0.0, armature=0.0, along=turns)
 
 
 def largest(node: Node, name: str, flag: str) -> float | None:
@@ -92,8 +94,8 @@ def largest(node: Node, name: str, flag: str) -> float | None:
     return high
 
 
-def together(nodes: list[Node], joints: list[RobotJoint], notes: list[str]) -> RobotJoint:
-    """Several joints of one body as one that holds it, with a coordinate for each.
+def together(joints: list[RobotJoint], notes: list[str]) -> RobotJoint | None:
+    """Several joints of one body as one that holds it, with a coordinate for each; None for other joints.
 
     They become a cylindrical, a universal, a planar or a ball joint.
     """
@@ -124,12 +126,26 @@ def together(nodes: list[Node], joints: list[RobotJoint], notes: list[str]) -> R
                 "give it a range within"
             )
         return replace(bare(first), kind="ball", name=name, along=along)
-    raise nodes[1].error(
-        f"joints {' and '.join(joint.kind for joint in joints)} in one body are not supported, save a "
-        "cylindrical joint, a planar one with both slides before the hinge or both after it, and two or "
-        "three hinges in one point, each at right angles to the next, with ref 0; put a body with mass "
-        "between them"
-    )
+    return None
+
+
+def in_a_row(joints: list[RobotJoint], body: Link) -> tuple[list[RobotJoint], list[Link]]:
+    """Several joints of one body, one after the other, with a light link between each and the next.
+
+    Rigid bodies need mass. That of the links between is the inertia of the body, times a factor far below the
+    error of a time step.
+    """
+    assert body.inertia is not None
+    inertia = replace(body.inertia, mass=LIGHT * body.inertia.mass, tensor=LIGHT * body.inertia.tensor)
+    names = [f"{body.name} after {joint.name}" for joint in joints[:-1]]
+    links = [Link(name=name, inertia=inertia, place=body.place) for name in names]
+    first, *others = joints
+    parents, children = [first.parent, *names], [*names, body.name]
+    poses = [first.pose, *(Pose() for _ in others)]
+    return [
+        replace(joint, parent=parent, child=child, pose=pose)
+        for joint, parent, child, pose in zip(joints, parents, children, poses, strict=True)
+    ], links
 
 
 def sliding_hinge(joints: list[RobotJoint], kinds: list[str], axes: list[Array]) -> RobotJoint | None:
@@ -174,4 +190,4 @@ def coordinate(joint: RobotJoint) -> RobotJoint:
 
 def bare(joint: RobotJoint) -> RobotJoint:
     """A joint without laws."""
-    return replace(joint, limits=None, damping=0.0, friction=0.0, spring=None, effort=None)
+    return replace(joint, limits=None, damping=0.0, friction=0.0, armature=0.0, spring=None, effort=None)

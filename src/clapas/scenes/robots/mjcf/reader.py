@@ -26,12 +26,15 @@ from clapas.scenes.robots.description import (
     RobotJoint,
 )
 from clapas.scenes.robots.leftovers import notes_of
+from clapas.scenes.robots.mjcf.actuators import KINDS, damped, read_actuator
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
 from clapas.scenes.robots.mjcf.includes import put_in_place
-from clapas.scenes.robots.mjcf.joints import read_joint, together
+from clapas.scenes.robots.mjcf.joints import LIGHT, in_a_row, read_joint, together
+from clapas.scenes.robots.mjcf.keyframes import read_keyframes
 from clapas.scenes.robots.mjcf.masses import Masses
-from clapas.scenes.robots.mjcf.relations import link_of, read_actuator, read_equality
+from clapas.scenes.robots.mjcf.relations import link_of, read_equality
+from clapas.scenes.robots.mjcf.replicas import replicate
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
 
@@ -51,15 +54,18 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
     put_in_place(root)
     reader = _Reader(root)
     reader.read()
+    links = reader.masses.scaled(reader.links)
+    keyframes = read_keyframes(root, reader.joints, reader.notes)
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
-        links=reader.masses.scaled(reader.links),
+        links=links,
         joints=tuple(reader.joints),
         followers=tuple(reader.followers),
         closures=tuple(reader.closures),
-        actuators=tuple(reader.actuators),
+        actuators=damped(reader.actuators, reader.joints, links),
         apart=tuple(reader.apart),
+        keyframes=keyframes,
         gravity=reader.gravity,
         dt=reader.dt,
         notes=(*dict.fromkeys(reader.notes), *notes_of(root, IGNORED, UNUSED, strict)),
@@ -86,6 +92,7 @@ class _Reader:
     def read(self) -> None:
         root = self.root
         self._compiler([*root.all("compiler")])
+        replicate(root, self.frames)
         for option in root.all("option"):
             if option.has("gravity"):
                 self.gravity = option.vector("gravity", 3)
@@ -107,7 +114,7 @@ class _Reader:
             for body, childclass in self._within(world, "", "body"):
                 self._body(body, WORLD, childclass)
         for actuators in root.all("actuator"):
-            for node in actuators.all("motor", "position", "velocity"):
+            for node in actuators.all(*KINDS):
                 self._filled(node, "")
                 self.actuators.append(read_actuator(node, self._coordinates, self.actuators, self.notes))
         for tendons in root.all("tendon"):
@@ -257,7 +264,28 @@ class _Reader:
             return
         context = self.frames, self.notes
         read = [read_joint(joint, name, parent, pose, k, *context) for k, joint in enumerate(joints)]
-        self.joints.append(read[0] if len(read) == 1 else together(joints, read, self.notes))
+        one = read[0] if len(read) == 1 else together(read, self.notes)
+        self.joints += [one] if one is not None else self._in_a_row(joints, read)
+
+    def _in_a_row(self, nodes: list[Node], joints: list[RobotJoint]) -> list[RobotJoint]:
+        """Joints of the last body that no single joint stands for, through links between them."""
+        body = self.links[-1]
+        if body.inertia is None:
+            raise nodes[0].error(f"the body '{body.name}' has no mass, but moves; give it <inertial>")
+        if any(joint.kind == "free" for joint in joints):
+            raise nodes[1].error("a free joint stands alone in its body")
+        row, between = in_a_row(joints, body)
+        for link in between:
+            if any(other.name == link.name for other in self.links):
+                raise nodes[0].error(f"the name '{link.name}' is that of a link between joints; give another")
+        self.links[-1:] = [*between, body]
+        if row[0].parent != WORLD:
+            self.apart.append((row[0].parent, body.name))  # as if one joint held both
+        self.notes.append(
+            f"the {len(joints)} joints of body '{body.name}' are joined through links of {LIGHT:g} of its "
+            "inertia"
+        )
+        return row
 
     @property
     def _coordinates(self) -> list[RobotJoint]:

@@ -1,58 +1,9 @@
-"""Motors, gears and loops of MJCF, which refer to joints and bodies by name."""
+"""Gears and loops of MJCF, which refer to joints and bodies by name."""
 
 from __future__ import annotations
 
-from clapas.scenes.robots.description import WORLD, Actuator, Closure, Follower, Link, RobotJoint
-from clapas.scenes.robots.mjcf.joints import largest
+from clapas.scenes.robots.description import WORLD, Closure, Follower, Link, RobotJoint
 from clapas.scenes.robots.xml import Node
-
-
-def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], notes: list[str]) -> Actuator:
-    """A motor on one of the joints, that none of the other actuators moves."""
-    if not node.has("joint"):
-        raise node.error("actuators act on joints: it needs the attribute 'joint'")
-    joint = node.text("joint")
-    driven = next((one for one in joints if one.name == joint), None)
-    if driven is None:
-        raise node.error(f"there is no joint '{joint}'")
-    gear = node.numbers("gear", (1.0,))
-    if not gear or gear[0] == 0.0 or any(gear[1:]):
-        raise node.error(f"gear must be one number that is not zero, got {list(gear)}")
-    force = largest(node, "forcerange", "forcelimited")
-    bounds = [driven.effort] if driven.effort is not None else []
-    bounds += [abs(gear[0]) * force] if force is not None else []
-    bound = min(bounds, default=None)
-    stiffness = damping = 0.0
-    kind = {"motor": "torque", "position": "servo", "velocity": "velocity"}[node.tag]
-    if kind == "servo":
-        stiffness = gear[0] ** 2 * node.number("kp", 1.0)
-        damping = gear[0] ** 2 * node.number("kv", 0.0)
-    elif kind == "velocity":
-        node.used.add("kv")
-        notes.append(
-            f"velocity actuator of '{joint}': it holds its rate exactly, up to its largest effort, "
-            "instead of with the gain kv"
-        )
-    elif bound is not None:
-        notes.append(
-            f"largest effort of the motor of '{joint}', {bound:g}, is left out: targets are not cut: "
-            "cut them in the loop"
-        )
-    if gear[0] != 1.0:
-        word = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]
-        notes.append(
-            f"actuator of '{joint}' with gear {gear[0]:g}: its target is the {word} of the joint itself; in "
-            f"terms of the control in MJCF, {word} = {_through_gear(kind, gear[0])}"
-        )
-    name = node.text("name", f"{joint} {kind}")
-    if any(other.joint == joint for other in others):
-        raise node.error(f"joint '{joint}' has another actuator; one is allowed")
-    return Actuator(name=name, joint=joint, kind=kind, stiffness=stiffness, damping=damping, bound=bound)
-
-
-def _through_gear(kind: str, gear: float) -> str:
-    """The coordinate, rate or effort of a joint in terms of the control of its actuator in MJCF."""
-    return f"{gear:g} × control" if kind == "torque" else f"control / {gear:g}"
 
 
 def read_equality(

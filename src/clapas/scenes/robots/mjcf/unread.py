@@ -5,8 +5,10 @@ Contacts are rigid here: what MuJoCo says of their softness has no meaning.
 
 from __future__ import annotations
 
+from clapas.scenes.robots.mjcf.actuators import KINDS
+
 _LOOKS = (
-    *"light camera site texture material visual statistic sensor keyframe custom".split(),
+    *"light camera site texture material visual statistic sensor custom".split(),
     *"size text numeric skin".split(),
 )
 IGNORED = {
@@ -15,6 +17,7 @@ IGNORED = {
     **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "smoothnormal")},
     **{f"{name} of <joint>": "" for name in ("group", "user", "pos", "axis")},
     **{f"{name} of <body>": "" for name in ("user", "sleep")},
+    **{f"{name} of <{tag}>": "" for name in ("group", "user") for tag in KINDS},
     **{
         f"{name} of <compiler>": ""
         for name in "autolimits texturedir assetdir discardvisual fusestatic strippath usethread "
@@ -29,7 +32,6 @@ IGNORED = {
     "<user>": "",
 }
 UNUSED = {
-    "armature of <joint>": "inertia of rotors is not modelled",
     **{
         f"{name} of <geom>": "contacts are rigid"
         for name in ("solref", "solimp", "margin", "gap", "solmix", "priority")
@@ -42,7 +44,7 @@ UNUSED = {
     "condim of <geom>": "friction against sliding only",
     **{
         f"{name} of <{tag}>": "targets are not cut: cut them in the loop"
-        for name in ("ctrlrange", "ctrllimited")
-        for tag in ("motor", "position", "velocity")
+        for name in ("ctrlrange", "ctrllimited", "inheritrange")
+        for tag in KINDS
     },
 }

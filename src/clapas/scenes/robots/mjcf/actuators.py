@@ -1,0 +1,154 @@
+"""Actuators of MJCF, which act on joints through a gear.
+
+What an actuator exerts is gain · control + b0 + b1 · gear · x + b2 · gear · x', times the gear, for a
+coordinate x. Without the terms in x it is a motor with a torque, with b1 < 0 a servo of stiffness −gear² b1
+and damping −gear² b2. Its target is the coordinate where it exerts nothing, whatever gain and control are.
+
+A damping ratio ζ stands for the damping 2 ζ √(k I), where I is the inertia of all that the joint moves, seen
+at its coordinate in the reference pose: what the diagonal of the mass matrix has there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from clapas.scenes.robots.description import Actuator, Link, Pose, RobotJoint
+from clapas.scenes.robots.mjcf.joints import largest
+from clapas.scenes.robots.xml import Node
+
+KINDS = ("motor", "position", "velocity", "general")
+ADVICE = "drive the joint by a motor of your own: motors={'%s': …} of load_robot, or its effort in the loop"
+
+
+def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], notes: list[str]) -> Actuator:
+    """A motor on one of the joints, that none of the other actuators moves."""
+    if not node.has("joint"):
+        raise node.error("actuators act on joints: it needs the attribute 'joint'")
+    joint = node.text("joint")
+    driven = next((one for one in joints if one.name == joint), None)
+    if driven is None:
+        raise node.error(f"there is no joint '{joint}'")
+    gears = node.numbers("gear", (1.0,))
+    if not gears or gears[0] == 0.0 or any(gears[1:]):
+        raise node.error(f"gear must be one number that is not zero, got {list(gears)}")
+    gear = gears[0]
+    force = largest(node, "forcerange", "forcelimited")
+    bounds = [driven.effort] if driven.effort is not None else []
+    bounds += [abs(gear) * force] if force is not None else []
+    bound = min(bounds, default=None)
+    gain, bias, ratio = _terms(node, joint)
+    kind = "torque"
+    if bias[1]:
+        kind = "servo"
+    elif bias[2]:
+        kind = "velocity"
+        notes.append(
+            f"velocity actuator of '{joint}': it holds its rate exactly, up to its largest effort, "
+            "instead of with the gain kv"
+        )
+    elif bound is not None:
+        notes.append(
+            f"largest effort of the motor of '{joint}', {bound:g}, is left out: targets are not cut: "
+            "cut them in the loop"
+        )
+    # What the target is per unit of control.
+    scale = gear * gain if kind == "torque" else gain / (gear * -(bias[1] or bias[2]))
+    if scale != 1.0:
+        word = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]
+        means = f"actuator of '{joint}'" + (f" with gear {gear:g}" if gear != 1.0 else "")
+        notes.append(
+            f"{means}: its target is the {word} of the joint itself; in terms of the control in MJCF, "
+            f"{word} = " + (f"{scale:g} × control" if kind == "torque" else f"control / {1.0 / scale:g}")
+        )
+    name = node.text("name", f"{joint} {kind}")
+    if any(other.joint == joint for other in others):
+        raise node.error(f"joint '{joint}' has another actuator; one is allowed")
+    return Actuator(
+        name=name,
+        joint=joint,
+        kind=kind,
+        stiffness=-(gear**2) * bias[1],
+        damping=-(gear**2) * bias[2] if kind == "servo" else 0.0,
+        damping_ratio=ratio,
+        bound=bound,
+    )
+
+
+def _terms(node: Node, joint: str) -> tuple[float, tuple[float, float, float], float]:
+    """The gain, the bias (b0, b1, b2) and the damping ratio of an actuator."""
+    if node.tag == "motor":
+        return 1.0, (0.0, 0.0, 0.0), 0.0
+    if node.tag == "velocity":
+        gain = node.number("kv", 1.0)
+        return gain, (0.0, 0.0, -gain), 0.0
+    if node.tag == "position":
+        gain, damping, ratio = (
+            node.number(name, default) for name, default in (("kp", 1.0), ("kv", 0.0), ("dampratio", 0.0))
+        )
+        if damping and ratio:
+            raise node.error("kv and dampratio both say how it is damped; give one of them")
+        return gain, (0.0, -gain, -damping), ratio
+    return _general(node, joint)
+
+
+def _general(node: Node, joint: str) -> tuple[float, tuple[float, float, float], float]:
+    """The same of a ``<general>``, whose control and state must act linearly."""
+    for name, kinds in (("dyntype", ("none",)), ("gaintype", ("fixed",)), ("biastype", ("none", "affine"))):
+        kind = node.text(name, kinds[0])
+        if kind not in kinds:
+            only = " and ".join(kinds)
+            raise node.error(f"{name} '{kind}' is not supported, only {only}; " + ADVICE % joint)
+    node.used.add("dynprm")  # of a state that it does not have
+    gain, *rest = node.numbers("gainprm", (1.0,))
+    bias = tuple((*node.numbers("biasprm", (0.0,)), 0.0, 0.0, 0.0)[:3])
+    if node.text("biastype", "none") == "none":
+        bias = (0.0, 0.0, 0.0)
+    # MuJoCo: a positive last number of an actuator of positions is a damping ratio.
+    ratio = bias[2] if bias[2] > 0.0 and 0.0 < gain == -bias[1] else 0.0
+    bias = (bias[0], bias[1], 0.0 if ratio else bias[2])
+    rates = bias[1] == 0.0 and bias[2] != 0.0 and gain != -bias[2]
+    if gain == 0.0 or any(rest) or bias[0] or bias[1] > 0.0 or bias[2] > 0.0 or rates:
+        raise node.error(
+            f"gainprm {gain:g} and biasprm {bias[0]:g} {bias[1]:g} {bias[2]:g} are not those of a motor (no "
+            "bias), a servo (0 -stiffness -damping) or a motor with a rate (0 0 -gain); " + ADVICE % joint
+        )
+    return gain, bias, ratio
+
+
+def damped(
+    actuators: Sequence[Actuator], joints: Sequence[RobotJoint], links: Sequence[Link]
+) -> tuple[Actuator, ...]:
+    """The actuators, with dampings in place of damping ratios."""
+
+    def of(one: Actuator) -> Actuator:
+        if not one.damping_ratio:
+            return one
+        inertia = moved_inertia(one.joint, joints, links)
+        damping = 2.0 * one.damping_ratio * math.sqrt(one.stiffness * inertia)
+        return replace(one, damping=damping, damping_ratio=0.0)
+
+    return tuple(map(of, actuators))
+
+
+def moved_inertia(name: str, joints: Sequence[RobotJoint], links: Sequence[Link]) -> float:
+    """Inertia (kg·m², kg) of all that a coordinate moves, in the reference pose, with its armature."""
+    own = next(one for joint in joints for one in (joint, *joint.along) if one.name == name)
+    poses = {own.child: Pose()}  # in the frame of its child
+    for joint in joints:  # parents first
+        if joint.parent in poses:
+            poses[joint.child] = poses[joint.parent] @ joint.pose
+    axis = np.array(own.own_axis) / np.linalg.norm(own.own_axis)
+    total = own.armature
+    for link in links:
+        if link.name in poses and link.inertia is not None:
+            inertia = link.inertia.seen_from(poses[link.name])
+            if own.kind in ("slider", "travel"):
+                total += inertia.mass
+                continue
+            arm = np.cross(axis, np.subtract(inertia.centre, own.anchor))
+            total += float(axis @ inertia.tensor @ axis) + inertia.mass * float(arm @ arm)
+    return total
