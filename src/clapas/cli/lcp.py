@@ -22,8 +22,8 @@ FILE_HELP = "HDF5, NPZ, Matrix Market [M q], or the text of Siconos."
 
 
 def lcp(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)],
-    solver: Annotated[str, typer.Option(help="Method; 'list' names them.")] = "auto",
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)] = None,
+    solver: Annotated[str, typer.Option(help="Method; '--solver list' alone names them.")] = "auto",
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the solver; may be repeated."),
@@ -51,6 +51,8 @@ def lcp(
     if solver == "list":
         output.print_table(("solver", "what it does"), [(e.name, e.summary) for e in registry.entries()])
         return
+    if file is None:
+        raise typer.BadParameter("which problem? Name a file with an LCP", param_hint="FILE")
     options = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
     defaults = {key: value for key, value in options.items() if value is not None}
     method = settings.read(registry.find(solver).solver, assignments or (), owner=solver, defaults=defaults)
@@ -126,9 +128,7 @@ def _print_report(source: LCPFile, solution: LCPSolution, traits: bool) -> None:
     )
     for text in solution.notes:
         print(f"  {text}")
-    if solution.infeasibility is not None:
-        print("  Proved: no z ≥ 0 has M z + q ≥ 0.")
-    elif not status.is_solved:
+    if not status.is_solved and solution.infeasibility is None:
         print(f"  {status.cause}")  # the notes name a method that solves such problems
     print(solution.report())
     if source.whole is not None and source.back is not None:

@@ -42,9 +42,10 @@ def told(scene: Scene, dt: float, duration: float = 0.05) -> list[str]:
 
 
 def test_steps_too_long_for_a_rod_are_told_once() -> None:
-    (message,) = told(sprung_rod(), 5e-4)
-    assert "J of energy come from steps that are too long" in message
-    assert "take dt well below 0.0005 s, or damping" in message
+    bends, gains = sorted(told(sprung_rod(), 5e-4), key=lambda message: "J of energy" in message)
+    assert "bends or twists by" in bends
+    assert "J of energy come from steps that are too long" in gains
+    assert "take dt well below 0.0005 s, or damping" in gains
 
 
 @pytest.mark.parametrize("gravity", [0.0, 9.81])
