@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from clapas.compiled import kernel
 from clapas.dynamics.assembly import (
@@ -36,6 +37,7 @@ from clapas.problems.rolling import RollingProblem
 from clapas.typing import Array, Indices
 
 MOST_ROWS = 450  # of contacts and links; beyond, sparse matrices are faster
+DENSE = 100_000  # entries of T; in larger ones nearly all are zero: a contact is coupled to few joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,7 @@ def _delassus(joints: JointsInStep, G: Array, bodies: Indices) -> tuple[Array, A
     without_joints = np.diagonal(W).copy()
     motion.add_coupling(G, bodies, T)
     X = motion.solve_unit(T)
-    W -= T.T @ X
+    W -= (sparse.csr_array(T.T) if T.size > DENSE else T.T) @ X
     return 0.5 * (W + W.T), X, without_joints
 
 

@@ -397,6 +397,17 @@ def test_joints_outside_and_inside_the_contact_problem_agree() -> None:
         np.testing.assert_allclose(together, alone, atol=1e-9)
 
 
+def test_coupling_of_few_and_of_many_entries_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large T nearly all is zero: it is multiplied as a sparse matrix."""
+    model, ends = compile_scene(pile(touching=True)), []
+    for entries in (0, 10**9):
+        monkeypatch.setattr("clapas.dynamics.condensed.DENSE", entries)
+        done = step(model, initial_state(model), 0.01, Auto(tol=1e-12), neighbours=General(model))
+        assert done.problem.condensed is not None
+        ends.append(done.problem.problem.W.toarray())
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("laws", [{"damping": 0.5}, {"armature": 2.0}, {"spring": (30.0, 0.1)}])
 def test_problems_too_large_to_eliminate_joints_have_springs_and_dampers(
     laws: dict[str, Any], monkeypatch: pytest.MonkeyPatch
