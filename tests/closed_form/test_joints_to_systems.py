@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -393,14 +392,9 @@ def test_what_nodes_cannot_do_is_said(kind: str, at: object, more: dict[str, flo
 
 def test_the_ends_of_one_rod_are_not_joined_and_two_rods_close_a_ring() -> None:
     """Two half rings, curved by nature, keep their shape and their place."""
-    radius = 0.05
+    curved = (0.0, 0.0, 1.0 / RADIUS)
     rod = Rod(
-        length=2.0 * np.pi * radius,
-        radius=1e-3,
-        density=1100.0,
-        young=1e7,
-        natural=(0.0, 0.0, 1.0 / radius),
-        root="free",
+        length=2.0 * np.pi * RADIUS, radius=1e-3, density=1100.0, young=1e7, natural=curved, root="free"
     )
     alone = clapas.Scene(gravity=(0, 0, 0))
     alone.law(mu=0.3)
@@ -408,25 +402,96 @@ def test_the_ends_of_one_rod_are_not_joined_and_two_rods_close_a_ring() -> None:
     with pytest.raises(SceneError, match=r"to itself; .* close a ring from two rods, each added alone"):
         alone.join("fixed", "ring", "ring", at=(0, 0, 0), name="close")
 
+    sim = clapas.Simulation(ring(turns=0.0, straight=0.0), dt=1e-3)
+    sim.step(50)
+    np.testing.assert_allclose(np.linalg.norm(places(sim), axis=1), RADIUS, rtol=1e-6)
+
+
+RADIUS, POISSON = 0.05, 0.48
+MICHELL = np.sqrt(3.0) * (1.0 + POISSON)  # turns of twist, 2 π √3 EI/GJ, at which a ring leaves its plane
+
+
+def ring(turns: float, straight: float, damping: float = 0.01) -> clapas.Scene:
+    """Two half rings with a joint at either end; they are twisted, and straight by nature or not."""
     scene = clapas.Scene(gravity=(0, 0, 0))
     scene.law(mu=0.3)
     for name, side in (("one", 1.0), ("two", -1.0)):
-        half = replace(
-            rod,
-            length=np.pi * radius,
-            position=(side * radius, 0, 0),
+        half = Rod(
+            length=np.pi * RADIUS,
+            radius=1e-3,
+            density=1100.0,
+            young=1e7,
+            poisson=POISSON,
+            natural=(-turns / RADIUS, 1e-3 * side / RADIUS, (1.0 - straight) / RADIUS),
+            strain=(0.0, 0.0, 1.0 / RADIUS),
+            position=(side * RADIUS, 0, 0),
             tangent=(0, side, 0),
             normal=(-side, 0, 0),
+            root="free",
+            damping=damping,
         )
         scene.add_rods(half, name=name)
-    for x in (-radius, radius):
+    for x in (-RADIUS, RADIUS):
         scene.join("fixed", "one", "two", at=(x, 0, 0))
-    sim = clapas.Simulation(scene, dt=1e-3)
-    sim.step(50)
+    return scene
+
+
+def places(sim: clapas.Simulation) -> np.ndarray:
+    """Points of the centrelines."""
+    found = []
     for system, part in zip(sim.model.systems, sim.state.parts, strict=True):
         assert isinstance(system.bodies, Rods)
-        points = system.bodies.centrelines(part)[0]
-        np.testing.assert_allclose(np.linalg.norm(points, axis=1), radius, rtol=1e-9)
+        found.append(system.bodies.centrelines(part)[0])
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(("share", "steps"), [(0.5, 50), pytest.param(0.95, 500, marks=pytest.mark.slow)])
+def test_a_twisted_ring_below_michells_limit_rests_in_its_plane(share: float, steps: int) -> None:
+    """Its stress is held by joints alone: nothing may drive it, and nothing takes energy from it."""
+    sim = clapas.Simulation(ring(share * MICHELL, straight=1.0), dt=2e-3, scheme=MoreauJean(theta=1.0))
+    before = sim.energy.potential
+    sim.step(steps)
+    assert sim.energy.kinetic < 1e-12 * before
+    assert sim.energy.potential == pytest.approx(before, rel=1e-3)
+    assert np.ptp(places(sim)[:, 2]) < 1e-3 * RADIUS
+    np.testing.assert_allclose(places(sim).mean(axis=0), 0.0, atol=1e-3 * RADIUS)
+
+
+@pytest.mark.slow
+def test_a_ring_twisted_beyond_michells_limit_leaves_its_plane() -> None:
+    sim = clapas.Simulation(ring(1.5 * MICHELL, straight=1.0), dt=2e-3, scheme=MoreauJean(theta=1.0))
+    sim.step(320)
+    centred = places(sim) - places(sim).mean(axis=0)
+    sizes = np.linalg.svd(centred, compute_uv=False)
+    assert sizes[2] > 0.02 * sizes[0]
+
+
+def test_a_rod_held_at_its_root_by_a_joint_rests_as_a_clamped_one() -> None:
+    """Half a ring, twisted and bent, both ends held."""
+    for root in ("clamped", "free"):
+        scene = clapas.Scene(gravity=(0, 0, 0))
+        scene.law(mu=0.3)
+        half = Rod(
+            length=np.pi * RADIUS,
+            radius=1e-3,
+            density=1100.0,
+            young=1e7,
+            elements=4,
+            natural=(-1.0 / RADIUS, 0.0, 0.0),
+            strain=(0.0, 0.0, 1.0 / RADIUS),
+            position=(RADIUS, 0, 0),
+            tangent=(0, 1, 0),
+            normal=(-1, 0, 0),
+            root=root,
+            damping=0.002,
+        )
+        scene.add_rods(half, name="rod")
+        scene.join("fixed", None, "rod", at=(-RADIUS, 0, 0))
+        if root == "free":
+            scene.join("fixed", None, "rod", at=(RADIUS, 0, 0))
+        sim = clapas.Simulation(scene, dt=1e-4, scheme=MoreauJean(theta=1.0))
+        sim.step(100)
+        assert sim.energy.kinetic < 1e-15 * sim.energy.potential
 
 
 def test_names_of_systems_are_known_to_joints() -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from scipy import sparse
 
-from clapas.bodies.kind import Part
+from clapas.bodies.kind import Part, Span
 from clapas.typing import Array
 
 
@@ -70,6 +70,15 @@ class JoinedBodies(Protocol):
 
     def anchored(self, part: Part, anchors: Sequence[Anchor]) -> Anchored:
         """Poses of anchors in a part, and their velocities as rows."""
+        ...
+
+
+@runtime_checkable
+class InertialBodies(Protocol):
+    """Bodies whose inertial forces depend on velocities: they must be those of a motion that joints allow."""
+
+    def free_about(self, part: Part, span: Span, after: Array) -> Array:
+        """The velocities of ``Bodies.free``, with the inertial forces of a motion that ends with others."""
         ...
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from clapas.bodies.joined import InertialBodies
 from clapas.bodies.kind import Bodies, DoubtingBodies, PassiveBodies
 from clapas.bodies.nonlinear import NonlinearBodies
 from clapas.bodies.touched import BendingBodies, ChainedBodies, SmallBodies
@@ -81,6 +82,11 @@ class System:
     def is_passive(self) -> bool:
         """Whether the energy that the bodies get is all in the balance of a run."""
         return isinstance(self.bodies, PassiveBodies) and self.bodies.is_passive
+
+    @cached_property
+    def inertial(self) -> InertialBodies | None:
+        """The bodies, if their inertial forces depend on velocities that joints change."""
+        return self.bodies if isinstance(self.bodies, InertialBodies) else None
 
     @cached_property
     def nonlinear(self) -> NonlinearBodies | None:

@@ -69,6 +69,8 @@ JOINT_SHARE_IN_CONTACT = 1e-5  # the same where each iteration is a contact prob
 ProblemSolver = Callable[[ContactProblem, Array], Solution]
 """Solves the contact problem of a step from a guess (n, d)."""
 LINEARISATIONS = 12  # of nonlinear systems in one step, at most
+INERTIAL = 4  # most rounds in which inertial forces of joined systems follow their velocities
+FOLLOWED = 1e-6  # of the velocities without impulses: a smaller change of these is none
 BALANCED = 1e-8  # of the largest impulse: largest imbalance of linearised forces
 
 
@@ -179,7 +181,16 @@ def solved(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver
 
 def _balanced(at: Instant, free: Array, joints: JointsInStep | None, solver: Solver) -> Solved:
     """The velocities at which the forces of systems agree with their linearisation, in given pieces."""
+    rounds = INERTIAL if joints is not None and joints.hold_systems else 0
+    if rounds:  # without joints the velocities are far from those of the end: those of the start are nearer
+        at = replace(at, systems=at.systems.about(tuple(part.v for part in at.systems.parts))[0])
     answer = _linear(at, free, joints, solver)
+    for _ in range(rounds):
+        systems, change = at.systems.about(answer.others)
+        if change <= FOLLOWED:
+            break
+        at = replace(at, systems=systems)
+        answer = _linear(at, free, joints, solver)
     if at.systems.are_linear:
         return answer
     for _ in range(LINEARISATIONS):

@@ -150,6 +150,21 @@ class SystemsInStep:
         """Means of the velocities at the start and of those at the end."""
         return tuple(0.5 * (part.v + after) for part, after in zip(self.parts, velocities, strict=True))
 
+    def about(self, velocities: tuple[Array, ...]) -> tuple[SystemsInStep, float]:
+        """The systems with the inertial forces of motions that end with these velocities.
+
+        Also returns the largest change of the velocities without impulses, relative to these.
+        """
+        assert self.span is not None
+        free, change = list(self.free), 0.0
+        for k, (system, part, v) in enumerate(zip(self.systems, self.parts, velocities, strict=True)):
+            if system.inertial is None:
+                continue
+            free[k] = system.inertial.free_about(part, self.span, v)
+            largest = float(np.abs(free[k]).max(initial=0.0))
+            change = max(change, float(np.abs(free[k] - self.free[k]).max(initial=0.0)) / (largest or 1.0))
+        return replace(self, free=tuple(free)), change
+
     @property
     def are_linear(self) -> bool:
         """Whether one linearisation is enough for the step."""

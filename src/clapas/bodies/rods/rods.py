@@ -180,24 +180,12 @@ class Rods(RodArrays):
 
     def free(self, part: Part, span: Span) -> tuple[BodyMasses, Array]:
         """M̃ = M + θhC + θ²h²K, and v + M̃⁻¹ h [f − N − C v − K(q − q⁰ + (2θ − 1) h v)]."""
-        h, theta, v = span.h, span.theta, part.v
-        damping, drag = self.viscosity
-        at, time = self.motion(part, h), float(part.q[-1])
-        terms = self._inertia(at, time, span.gravity, True)
-        strain, rate = at.strain, at.rate
-        elastic = np.zeros(self.n_dof)
-        elastic[self.rates] = -self.stiffness * (
-            strain - self.natural + ((2.0 * theta - 1.0) * h + damping) * rate
-        )
-        elastic -= np.repeat(drag, np.diff(self.table.dof)) * terms.momentum
-        mass = terms.mass * np.repeat(1.0 + theta * h * drag, np.diff(self.table.entry))
-        mass[self.diagonal[self.rates]] += (theta * theta * h * h + theta * h * damping) * self.stiffness
-        masses = BodyMasses(mass, self.table.dof)
+        h, v, time = span.h, part.v, float(part.q[-1])
+        masses, elastic, force, at = self._terms(part, span)
         # N at the mean velocity, by fixed point. Vibrations faster than the step can make it diverge: then N
         # stays at the best mean found, at worst the velocity before. Held roots keep their velocity
         # meanwhile: their free motion is not part of the motion.
         holding, kept = self._with_roots_held(masses), self.held_rates
-        force = terms.force
 
         def velocity_after(force: Array) -> Array:
             push = h * (elastic - force)
@@ -226,6 +214,33 @@ class Rods(RodArrays):
                 "rods: velocities are no longer finite: take a shorter time step, or more damping"
             )
         return masses, after
+
+    def free_about(self, part: Part, span: Span, after: Array) -> Array:
+        """The velocities at the end without impulses, N at the mean of those before and ``after``.
+
+        A rod that joints hold never has the velocities of :meth:`free`: N would be that of a motion that does
+        not take place, and bent rods would drive themselves.
+        """
+        masses, elastic, _, _ = self._terms(part, span)
+        mean = Part(part.q, 0.5 * (part.v + after))
+        force = self._inertia(self.motion(mean, span.h), float(part.q[-1]), span.gravity, False).force
+        return np.asarray(part.v + masses.solve(span.h * (elastic - force)))
+
+    def _terms(self, part: Part, span: Span) -> tuple[BodyMasses, Array, Array, RodMotion]:
+        """M̃, the forces of strains, damping and drag, N at the velocities of the part, and its motion."""
+        h, theta = span.h, span.theta
+        damping, drag = self.viscosity
+        at = self.motion(part, h)
+        terms = self._inertia(at, float(part.q[-1]), span.gravity, True)
+        strain, rate = at.strain, at.rate
+        elastic = np.zeros(self.n_dof)
+        elastic[self.rates] = -self.stiffness * (
+            strain - self.natural + ((2.0 * theta - 1.0) * h + damping) * rate
+        )
+        elastic -= np.repeat(drag, np.diff(self.table.dof)) * terms.momentum
+        mass = terms.mass * np.repeat(1.0 + theta * h * drag, np.diff(self.table.entry))
+        mass[self.diagonal[self.rates]] += (theta * theta * h * h + theta * h * damping) * self.stiffness
+        return BodyMasses(mass, self.table.dof), elastic, terms.force, at
 
     def _with_roots_held(self, masses: BodyMasses) -> BodyMasses:
         """The masses with the velocities of held roots cut off from all others."""
