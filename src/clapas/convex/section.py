@@ -11,7 +11,8 @@ scaled by ν = mu n, the normal component n ≥ 0 of the nearest point is the ro
 
     g(n) = n − x_N − mu σ(x_T − p(mu n)),
 
-or zero where g(0) ≥ 0. It is found by bisection between 0 and max(x_N, 0) + mu σ(x_T), to the last digit.
+or zero where g(0) ≥ 0. It is found by bisection between 0 and max(x_N, 0) + mu σ(x_T), to the last digit. The
+cone of a polygon has finitely many faces and edges: there the root is a formula.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.convex.base import Cone, DualCone, FrictionCone, length_and_direction, require_contacts
+from clapas.convex.coulomb import project as onto_coulomb_cone
 from clapas.errors import ProblemError
 from clapas.typing import Array, Indices, Mask
 
@@ -129,6 +131,35 @@ class Polygons(Section):
             across = shrink[:, None, None] * (eye - along[:, :, None] * along[:, None, :])
             disc = np.where((length > scale)[:, None, None], across, eye)
             result = np.where(self.is_round[:, None, None], disc, result)
+        return np.asarray(result)
+
+    def height_on_cone(self, x: Array, mu: Array) -> Array:
+        """Normal components (n,) of the nearest points of the cones, for x (n, d) that is not inside.
+
+        Feet on faces and edges are in the cone, and of points c with c·(x − c) = 0 the longest is nearest.
+        """
+        corner = mu[:, None, None] * self.vertices
+        on_edge = 1.0 + np.einsum("nkj,nkj->nk", corner, corner)
+        along = x[:, :1] + np.einsum("nkj,nj->nk", corner, x[:, 1:])
+        heights = np.maximum(along / on_edge, 0.0)
+        lengths = heights**2 * on_edge
+        if x.shape[1] == 3:  # a face is spanned by the direction of its side and the foot of the axis on it
+            edge = np.roll(corner, -1, axis=1) - corner
+            size = np.sqrt(np.einsum("nkj,nkj->nk", edge, edge))
+            side = edge / np.where(size > 0.0, size, 1.0)[..., None]
+            first = np.einsum("nkj,nkj->nk", corner, side)
+            foot = corner - first[..., None] * side
+            across = 1.0 + np.einsum("nkj,nkj->nk", foot, foot)
+            height = (x[:, :1] + np.einsum("nkj,nj->nk", foot, x[:, 1:])) / across
+            slid = np.einsum("nkj,nj->nk", side, x[:, 1:])
+            is_on = (
+                (height > 0.0) & (slid >= height * first) & (slid <= height * (first + size)) & (size > 0.0)
+            )
+            heights = np.concatenate((heights, height), axis=1)
+            lengths = np.concatenate((lengths, np.where(is_on, height**2 * across + slid**2, -1.0)), axis=1)
+        result = heights[np.arange(len(x)), np.argmax(lengths, axis=1)]
+        if self.is_round is not None and self.is_round.any():
+            result = np.where(self.is_round, onto_coulomb_cone(x, mu)[:, 0], result)
         return np.asarray(result)
 
     def _sides(self, scale: Array) -> tuple[Array, Array]:
@@ -325,8 +356,22 @@ class SectionCone(FrictionCone):
     d: int
 
     def project(self, x: Array) -> Array:
-        """Nearest point: the root of g by bisection, then the projection on that section."""
+        """Nearest point: the root of g, then the projection on that section."""
         require_contacts(x, len(self.mu), self.d)
+        if isinstance(self.section, Polygons):
+            normal = self.section.height_on_cone(x, self.mu)
+        else:
+            normal = self._height(x)
+        # Inside, no search is needed, which also avoids its rounding.
+        tangent, normal_part = x[:, 1:], np.maximum(x[:, 0], 0.0)
+        inside = (self.section.project(tangent, self.mu * normal_part) == tangent).all(axis=1) & (
+            x[:, 0] >= 0.0
+        )
+        normal = np.where(inside, x[:, 0], normal)
+        return np.column_stack((normal, self.section.project(tangent, self.mu * normal)))
+
+    def _height(self, x: Array) -> Array:
+        """The root of g by bisection."""
         tangent = x[:, 1:]
         low, high = np.zeros(len(x)), np.maximum(x[:, 0], 0.0) + self.mu * self.section.support(tangent)
         for _ in range(HALVINGS):
@@ -335,14 +380,7 @@ class SectionCone(FrictionCone):
                 break
             is_above = self._slope(x, middle) > 0.0
             low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
-        normal = np.where(self._slope(x, np.zeros(len(x))) >= 0.0, 0.0, 0.5 * (low + high))
-        # Inside, no search is needed, which also avoids its rounding.
-        normal_part = np.maximum(x[:, 0], 0.0)
-        inside = (self.section.project(tangent, self.mu * normal_part) == tangent).all(axis=1) & (
-            x[:, 0] >= 0.0
-        )
-        normal = np.where(inside, x[:, 0], normal)
-        return np.column_stack((normal, self.section.project(tangent, self.mu * normal)))
+        return np.where(self._slope(x, np.zeros(len(x))) >= 0.0, 0.0, 0.5 * (low + high))
 
     def _slope(self, x: Array, normal: Array) -> Array:
         remainder = x[:, 1:] - self.section.project(x[:, 1:], self.mu * normal)

@@ -252,3 +252,22 @@ def test_without_friction_a_cone_of_any_section_is_the_same_ray(section: Section
     cone, ray = SectionCone(mu, section, 3), CoulombCone(mu, 3)
     np.testing.assert_array_equal(cone.project(x), ray.project(x))
     np.testing.assert_array_equal(cone.jacobian(x), ray.jacobian(x))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.floats(1e-6, 1e3), st.sampled_from([2, 3]))
+def test_the_formula_for_polygons_finds_the_root(seed: int, mu: float, d: int) -> None:
+    """Against the bisection that serves any section; zero friction and discs among them."""
+    rng = np.random.default_rng(seed)
+    n, k = 12, int(rng.integers(3, 9))
+    if d == 3:
+        angle = (np.arange(k) / k + rng.uniform(0.0, 0.4 / k, (n, k))) * 2.0 * np.pi
+        corners = np.stack((np.cos(angle), rng.uniform(0.2, 5.0) * np.sin(angle)), axis=2)
+    else:
+        corners = np.stack((-rng.uniform(0.1, 2.0, (n, 1)), rng.uniform(0.1, 2.0, (n, 1))), axis=1)
+    section = Polygons(corners, is_round=np.arange(n) % 5 == 4)
+    friction = np.where(np.arange(n) % 7 == 6, 0.0, mu)
+    cone, x = SectionCone(friction, section, d), points(seed, n, d)
+    found = cone.project(x)
+    searched = np.where((found == x).all(axis=1), x[:, 0], cone._height(x))
+    np.testing.assert_allclose(found[:, 0], searched, atol=1e-13 * np.abs(x).max())
