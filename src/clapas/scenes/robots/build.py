@@ -20,6 +20,7 @@ from clapas.geometry import checks, rotations
 from clapas.geometry.shapes import Clump, Plane, Point, Shape
 from clapas.scenes.robots.description import WORLD, Collision, Inertia, Link, Pose, Robot, RobotJoint
 from clapas.scenes.robots.leftovers import NO_PART
+from clapas.scenes.robots.worlds import add_to_world
 
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
@@ -116,8 +117,8 @@ def add_robot(
     coordinates = _coordinates(robot, label, joints or {})
     composites, carrier = _composites(robot, base, fixed_base, coordinates)
     _check_loops(robot, _poses(carrier), _poses(_composites(robot, base, fixed_base, {})[1]))
-    planes = [plane for one in composites for plane in _add_planes(scene, one, material, prefix)]
-    added = {one.name: _add(scene, one, material, prefix) for one in composites}
+    planes = [plane for one in composites for plane in _add_planes(scene, robot, one, material, prefix)]
+    added = {one.name: _add(scene, robot, one, material, prefix) for one in composites}
     numbers = {name: number for name, number in added.items() if number is not None}
     of_link = {link: numbers.get(carrier[link][0].name) for link in carrier}
     names, notes = [], list(robot.notes)
@@ -350,17 +351,17 @@ def _options(scene: Scene, one: Composite, material: str | None) -> dict[str, An
     return {"material": chosen} if chosen else {}
 
 
-def _add_planes(scene: Scene, one: Composite, material: str | None, prefix: str) -> list[int]:
+def _add_planes(scene: Scene, robot: Robot, one: Composite, material: str | None, prefix: str) -> list[int]:
     """Add its planes, each of which is a wall of its own."""
     planes = [(part.shape, one.pose @ pose) for part, pose in one.collisions if isinstance(part.shape, Plane)]
     options = _options(scene, one, material)
     return [
-        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+        add_to_world(scene, robot, plane, where, f"{prefix}{one.name} plane {k}", options)
         for k, (plane, where) in enumerate(planes)
     ]
 
 
-def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
+def _add(scene: Scene, robot: Robot, one: Composite, material: str | None, prefix: str) -> int | None:
     """Add a body; None for one that stands still and has no shape but planes."""
     parts = [
         (collision.shape, pose.position, pose.orientation)
@@ -371,6 +372,8 @@ def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int
     if one.is_fixed:
         if not parts:
             return None
+        if one.name == WORLD:
+            return add_to_world(scene, robot, Clump(parts), one.pose, prefix + one.name, options)
         return scene.add(
             Clump(parts),
             one.pose.position,

@@ -6,6 +6,7 @@ The records do not depend on scenes. Poses of links are in the frame of the pare
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -276,6 +277,8 @@ class Robot:
         As in the file (m/s², s); None if not set.
     notes : tuple of str
         Unused parts of the file.
+    path : Path, optional
+        The file.
     """
 
     name: str
@@ -290,6 +293,7 @@ class Robot:
     gravity: Vector | None = None
     dt: float | None = None
     notes: tuple[str, ...] = field(default=())
+    path: Path | None = None
 
     def __repr__(self) -> str:
         moving = sum(joint.kind not in ("fixed", "free") for joint in self.joints)

@@ -729,3 +729,62 @@ def test_a_keyframe_outside_of_limits_and_an_unknown_one_are_refused(tmp_path: P
         clapas.Scene().load_robot(path, keyframe="1")
     with pytest.raises(SceneError, match=r"no keyframe 'hom' .did you mean 'home'.*; there are 'home', '1'"):
         clapas.Scene().load_robot(path, keyframe="hom")
+
+
+WORLDLY = """<mujoco model="ball"><worldbody>
+  <geom type="plane" size="1 1 1"/>{more}
+  <body name="ball" pos="0 0 0.1"><freejoint/><geom size="0.1"/></body></worldbody>{contact}</mujoco>"""
+STEP = '<geom type="box" size="0.1 0.1 0.1" pos="0.5 0 0"/>'
+
+
+def several(tmp_path: Path, *places: dict[str, Any], more: str = "", contact: str = "") -> Any:
+    (path := tmp_path / "ball.xml").write_text(WORLDLY.format(more=more, contact=contact))
+    scene = clapas.Scene()
+    for name in ("default", "ice"):
+        scene.material(name) if name != "default" else None
+        scene.law(name, "default", mu=0.3)
+    robots = [scene.load_robot(path, prefix=f"{k}/", **place) for k, place in enumerate(places)]
+    return scene, robots
+
+
+def test_robots_of_one_file_stand_on_one_floor(tmp_path: Path) -> None:
+    scene, _ = several(tmp_path, *({"position": (5 * k, k, 0)} for k in range(3)))
+    assert [body.name for body in scene.bodies if body.is_wall] == ["0/world plane 0"]
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(20)
+    assert len(sim.contacts()) == 3
+    assert [sim.body(f"{k}/ball").position[2] for k in range(3)] == pytest.approx([0.1] * 3, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("place", "count"),
+    [
+        ({"orientation": (math.cos(0.4), 0, 0, math.sin(0.4)), "position": (3e3, 1, 0)}, 1),
+        ({"position": (3, 0, 0.01)}, 2),
+        ({"orientation": (1, 1e-6, 0, 0), "position": (3, 0, 0)}, 2),
+        ({"position": (3, 0, 0), "material": "ice"}, 2),
+    ],
+    ids=["turned about the vertical", "higher", "tilted", "of another material"],
+)
+def test_floors_are_shared_where_they_coincide(place: dict[str, Any], count: int, tmp_path: Path) -> None:
+    scene, _ = several(tmp_path, {}, place)
+    assert sum(body.is_wall for body in scene.bodies) == count
+
+
+def test_walls_with_bounds_are_shared_where_they_are_the_same(tmp_path: Path) -> None:
+    start = {"keyframe": "up"}
+    key = '<keyframe><key name="up" qpos="0 0 3 1 0 0 0"/></keyframe>'
+    scene, robots = several(tmp_path, {}, start, {"position": (1, 0, 0)}, more=STEP, contact=key)
+    assert [one.bodies["world"] for one in robots] == [1, 1, 4]
+    assert list(scene.numbers.values()) == list(range(len(scene.bodies)))
+
+
+def test_other_files_and_refused_robots_leave_the_floor_as_it_is(tmp_path: Path) -> None:
+    scene, _ = several(tmp_path, {})
+    (other := tmp_path / "other.xml").write_text(WORLDLY.format(more="", contact=""))
+    with pytest.raises(SceneError, match="already has this name"):
+        scene.load_robot(tmp_path / "ball.xml", prefix="0/")
+    assert len(scene.bodies) == 2
+    assert list(scene.worlds) == [0]
+    scene.load_robot(other, prefix="1/")
+    assert sum(body.is_wall for body in scene.bodies) == 2
