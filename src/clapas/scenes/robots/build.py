@@ -476,7 +476,7 @@ def _motor(robot: Robot, joint: str) -> Any:
         return None
     bound = math.inf if actuator.bound is None else actuator.bound
     if actuator.kind == "torque":
-        return TorqueMotor(0.0)
+        return TorqueMotor(0.0, bound, actuator.least)
     if actuator.kind == "velocity":
         return VelocityMotor(0.0, bound)
     return Servo(0.0, actuator.stiffness, actuator.damping, bound)

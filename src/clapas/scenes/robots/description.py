@@ -226,6 +226,10 @@ class Actuator:
         Of a servo, 1 for critical damping, until its damping is known.
     bound : float, optional
         Largest effort (N·m, N).
+    least : float, optional
+        Least effort of a torque, where it is not −bound.
+    scale : float
+        Target per unit of its control in the file.
     """
 
     name: str
@@ -235,6 +239,8 @@ class Actuator:
     damping: float = 0.0
     damping_ratio: float = 0.0
     bound: float | None = None
+    least: float | None = None
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)

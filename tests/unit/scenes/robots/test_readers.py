@@ -239,10 +239,9 @@ def test_motors_springs_and_friction() -> None:
     assert (spin.kind, spin.bound) == ("velocity", 4.0)
     words = " ".join(robot.notes)
     for said in (
-        "with gear 2: its target is the effort of the joint itself",
-        "in terms of the control in MJCF, effort = 2 × control",
-        "largest effort of the motor of 'rail', 10, is left out: targets are not cut",
-        "ctrlrange",
+        "targets of actuators are those of the joints themselves",
+        "in terms of the control in MJCF, effort = 2 × control (of 'rail')",
+        "ctrlrange of <position> is left out",
         "gain kv",
     ):
         assert said in words
@@ -386,6 +385,60 @@ def test_an_actuator_is_bound_by_its_joint_and_by_itself(
         "<actuator><position joint='j' gear='2' forcerange='-8 8'/></actuator></mujoco>"
     )
     assert [one.bound for one in read_robot(path).actuators] == [bound]
+
+
+@pytest.mark.parametrize(
+    ("words", "least", "most"),
+    [
+        ("gear='3' ctrlrange='-2 2'", None, 6.0),
+        ("gear='3' ctrlrange='-2 2' ctrllimited='false'", None, None),
+        ("gear='3' ctrlrange='-2 2' forcerange='-1 1'", None, 3.0),
+        ("gear='-3' ctrlrange='-1 2'", -6.0, 3.0),
+        ("gear='3' ctrlrange='0 9' forcerange='-4 3'", 0.0, 9.0),
+        ("gear='30' ctrlrange='-1 1'", None, 20.0),
+    ],
+)
+def test_the_effort_of_a_motor_is_cut_where_the_file_cuts_it(
+    words: str, least: float | None, most: float | None, tmp_path: Path
+) -> None:
+    of_joint = "actuatorfrcrange='-20 20'" if "30" in words else ""
+    (path := tmp_path / "bound.xml").write_text(
+        f"<mujoco><worldbody><body><joint name='j' {of_joint}/><geom size='0.1'/></body></worldbody>"
+        f"<actuator><motor joint='j' {words}/></actuator></mujoco>"
+    )
+    robot = read_robot(path)
+    assert [(one.least, one.bound) for one in robot.actuators] == [(least, most)]
+    assert not any("range" in note for note in robot.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("ctrlrange='1 2' forcerange='-1 0.5'", "ctrlrange leaves no effort"),
+        ("ctrlrange='2 1'", "ctrlrange must be a lower and an upper bound, got 2 and 1"),
+    ],
+)
+def test_ranges_of_motors_that_cannot_be(words: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=said):
+        actuator_of(tmp_path, f"<motor joint='tip' {words}/>")
+
+
+def test_notes_on_actuators_are_one_for_all_of_a_sort(tmp_path: Path) -> None:
+    bodies = "".join(
+        f"<body><joint name='j{k}'/><joint name='v{k}' axis='1 0 0'/><geom size='0.1'/></body>"
+        for k in range(6)
+    )
+    acting = "".join(
+        f"<motor joint='j{k}' gear='{2 + k // 5}'/><velocity joint='v{k}' kv='2'/>" for k in range(6)
+    )
+    (path := tmp_path / "many.xml").write_text(
+        f"<mujoco><worldbody>{bodies}</worldbody><actuator>{acting}</actuator></mujoco>"
+    )
+    first, second = read_robot(path).notes
+    assert first.startswith("velocity actuators of 'v0', 'v1', 'v2', 'v3' and 2 more: they hold their rates")
+    assert second.endswith(
+        "effort = 2 × control (of 'j0', 'j1', 'j2', 'j3' and 1 more), effort = 3 × control (of 'j5')"
+    )
 
 
 def test_loops_gears_and_several_joints() -> None:
@@ -592,7 +645,7 @@ MJCF_ERRORS = {
         "gear must be one number",
     ),
     "force": (
-        BODY.format("<joint name='j'/>") + "<actuator><motor joint='j' forcerange='-1 2'/></actuator>",
+        BODY.format("<joint name='j'/>") + "<actuator><position joint='j' forcerange='-1 2'/></actuator>",
         "forcerange must be symmetric",
     ),
     "two motors": (

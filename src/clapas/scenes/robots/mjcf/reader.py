@@ -26,7 +26,7 @@ from clapas.scenes.robots.description import (
     RobotJoint,
 )
 from clapas.scenes.robots.leftovers import notes_of
-from clapas.scenes.robots.mjcf.actuators import KINDS, damped, read_actuator
+from clapas.scenes.robots.mjcf.actuators import KINDS, damped, notes_on, read_actuator
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
 from clapas.scenes.robots.mjcf.includes import put_in_place
@@ -116,7 +116,8 @@ class _Reader:
         for actuators in root.all("actuator"):
             for node in actuators.all(*KINDS):
                 self._filled(node, "")
-                self.actuators.append(read_actuator(node, self._coordinates, self.actuators, self.notes))
+                self.actuators.append(read_actuator(node, self._coordinates, self.actuators))
+        self.notes += notes_on(self.actuators)
         for tendons in root.all("tendon"):
             self._fixed_tendons(tendons)
         for contact in root.all("contact"):
