@@ -105,7 +105,8 @@ def load_robot(
         Coordinates of joints where the robot starts (rad, m), by name. By default zero, or the nearest
         limit.
     keyframe : str, optional
-        A pose of the file to start from (MJCF), by name, or by number if it has none; ``joints`` go before.
+        A pose of the file to start from (MJCF), by name, or by number if it has none, with its velocities and
+        the targets of its motors; ``joints`` and ``motors`` go before.
     motors : mapping, optional
         Motors by the names of joints, instead of those of the file (see :meth:`join`).
     self_collision : bool

@@ -18,8 +18,18 @@ from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.errors import FormatError, SceneError, warn
 from clapas.geometry import checks, rotations
 from clapas.geometry.shapes import Clump, Plane, Point, Shape
-from clapas.scenes.robots.description import WORLD, Collision, Inertia, Link, Pose, Robot, RobotJoint
+from clapas.scenes.robots.description import (
+    WORLD,
+    Collision,
+    Inertia,
+    Keyframe,
+    Link,
+    Pose,
+    Robot,
+    RobotJoint,
+)
 from clapas.scenes.robots.leftovers import NO_PART
+from clapas.scenes.robots.velocities import Twist, twists_of
 from clapas.scenes.robots.worlds import add_to_world
 
 if TYPE_CHECKING:
@@ -104,12 +114,12 @@ def add_robot(
     prefix: str = "",
 ) -> LoadedRobot:
     """Add a robot to a scene; see :meth:`clapas.Scene.load_robot`."""
-    label = f"robot '{robot.name}'"
+    label, key = f"robot '{robot.name}'", None
     if scene.d != 3:
         raise SceneError(f"{label}: robots are in 3-D, the scene in {scene.d}-D")
     if keyframe is not None:
-        robot, start = _at_keyframe(robot, label, keyframe)
-        joints = start | dict(joints or {})
+        robot, key = _at_keyframe(robot, label, keyframe)
+        joints = key.coordinates | dict(joints or {})
     base = Pose(
         (0.0, 0.0, 0.0) if position is None else checks.vector(label, "position", position, 3),
         checks.orientation(label, orientation, 3),
@@ -118,7 +128,11 @@ def add_robot(
     composites, carrier = _composites(robot, base, fixed_base, coordinates)
     _check_loops(robot, _poses(carrier), _poses(_composites(robot, base, fixed_base, {})[1]))
     planes = [plane for one in composites for plane in _add_planes(scene, robot, one, material, prefix)]
-    added = {one.name: _add(scene, robot, one, material, prefix) for one in composites}
+    twists = {}
+    if key is not None:
+        body_of = {link: composite.name for link, (composite, _) in carrier.items()}
+        twists = twists_of(robot, key, base, body_of, lambda joint: _before(joint, carrier, coordinates))
+    added = {one.name: _add(scene, robot, one, twists.get(one.name), material, prefix) for one in composites}
     numbers = {name: number for name, number in added.items() if number is not None}
     of_link = {link: numbers.get(carrier[link][0].name) for link in carrier}
     names, notes = [], list(robot.notes)
@@ -163,15 +177,16 @@ def add_robot(
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
 
 
-def _at_keyframe(robot: Robot, label: str, name: str) -> tuple[Robot, dict[str, float]]:
-    """The robot with its free links where a keyframe has them, and the coordinates of its joints there."""
+def _at_keyframe(robot: Robot, label: str, name: str) -> tuple[Robot, Keyframe]:
+    """The robot with its free links where a keyframe has them and its motors set, and the keyframe."""
     if name not in robot.keyframes:
         known = ", ".join(f"'{one}'" for one in robot.keyframes) or "none"
         near = checks.did_you_mean(name, robot.keyframes)
         raise SceneError(f"{label}: there is no keyframe '{name}'{near}; there are {known}")
     key = robot.keyframes[name]
     moved = [replace(joint, pose=key.poses.get(joint.name, joint.pose)) for joint in robot.joints]
-    return replace(robot, joints=tuple(moved)), dict(key.coordinates)
+    driven = [replace(one, target=key.targets.get(one.joint, one.target)) for one in robot.actuators]
+    return replace(robot, joints=tuple(moved), actuators=tuple(driven)), key
 
 
 def _also_apart(robot: Robot, carrier: Mapping[str, tuple[Composite, Pose]]) -> list[str]:
@@ -361,7 +376,9 @@ def _add_planes(scene: Scene, robot: Robot, one: Composite, material: str | None
     ]
 
 
-def _add(scene: Scene, robot: Robot, one: Composite, material: str | None, prefix: str) -> int | None:
+def _add(
+    scene: Scene, robot: Robot, one: Composite, twist: Twist | None, material: str | None, prefix: str
+) -> int | None:
     """Add a body; None for one that stands still and has no shape but planes."""
     parts = [
         (collision.shape, pose.position, pose.orientation)
@@ -388,6 +405,9 @@ def _add(scene: Scene, robot: Robot, one: Composite, material: str | None, prefi
             f"{place}: the link has no mass, but moves; give it <inertial>, or fix it to a link that has one"
         )
     shape: Shape = Clump(parts) if parts else Point()
+    if twist is not None:
+        options["velocity"] = twist.at(one.pose.at(inertia.centre))
+        options["angular_velocity"] = twist.turning
     try:
         return scene.add(
             shape,
@@ -470,13 +490,13 @@ def _join(
 
 
 def _motor(robot: Robot, joint: str) -> Any:
-    """The motor that the file puts on a joint, with a target of zero; None without."""
+    """The motor that the file puts on a joint; None without."""
     actuator = next((one for one in robot.actuators if one.joint == joint), None)
     if actuator is None:
         return None
     bound = math.inf if actuator.bound is None else actuator.bound
     if actuator.kind == "torque":
-        return TorqueMotor(0.0, bound, actuator.least)
+        return TorqueMotor(actuator.target, bound, actuator.least)
     if actuator.kind == "velocity":
-        return VelocityMotor(0.0, bound)
-    return Servo(0.0, actuator.stiffness, actuator.damping, bound)
+        return VelocityMotor(actuator.target, bound)
+    return Servo(actuator.target, actuator.stiffness, actuator.damping, bound)

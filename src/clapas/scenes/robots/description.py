@@ -230,6 +230,8 @@ class Actuator:
         Least effort of a torque, where it is not −bound.
     scale : float
         Target per unit of its control in the file.
+    target : float
+        What it aims at from the start.
     """
 
     name: str
@@ -241,11 +243,12 @@ class Actuator:
     bound: float | None = None
     least: float | None = None
     scale: float = 1.0
+    target: float = 0.0
 
 
 @dataclass(frozen=True)
 class Keyframe:
-    """A named pose of a robot.
+    """A named pose of a robot, with its velocity and what its motors aim at.
 
     Parameters
     ----------
@@ -253,10 +256,20 @@ class Keyframe:
         Of its joints, by name (rad, m).
     poses : dict
         Of the links of free joints, by the names of these.
+    rates : dict
+        Of its joints, by name (rad/s, m/s).
+    twists : dict
+        Of free joints, by name: velocity of the origin of the link and angular velocity in its frame; of ball
+        joints the latter alone.
+    targets : dict
+        Of its motors, by the names of joints.
     """
 
     coordinates: dict[str, float]
     poses: dict[str, Pose]
+    rates: dict[str, float]
+    twists: dict[str, Vector]
+    targets: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)

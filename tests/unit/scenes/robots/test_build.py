@@ -687,7 +687,7 @@ KEYS = """<mujoco><compiler angle="radian"/><worldbody><body name="trunk" pos="0
   <body name="leg"><joint name="hip x" axis="1 0 0"/><joint name="hip y" axis="0 1 0" range="-1 1"/>
     <geom size="0.1" pos="0 0 -0.5"/><body name="fixed"><geom size="0.1"/>
     <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 0" ref="0.1"/><geom size="0.1"/></body>
-  </body></body></body></worldbody><keyframe>
+  </body></body></body></worldbody><actuator><position joint="ankle" gear="2"/></actuator><keyframe>
   <key name="home" qpos="1 2 3 0 0 0 2 0.3 -0.4 0.5" ctrl="1"/><key qpos="{}"/></keyframe></mujoco>"""
 
 
@@ -702,6 +702,7 @@ def test_robots_start_at_a_keyframe_of_the_file(tmp_path: Path) -> None:
     assert sim.body("trunk").point((1, 0, 0)) == pytest.approx([10, 2, 3])  # half a turn about the vertical
     assert [sim.joint(name).angle for name in ("hip x", "hip y", "ankle")] == pytest.approx([0.3, -0.4, 0.7])
     assert not any("keyframe" in note for note in robot.notes)
+    assert sim.joint("ankle").target == 0.5
     assert clapas.Scene().load_robot(path, keyframe="1").name == "keys"
 
 
@@ -729,6 +730,62 @@ def test_a_keyframe_outside_of_limits_and_an_unknown_one_are_refused(tmp_path: P
         clapas.Scene().load_robot(path, keyframe="1")
     with pytest.raises(SceneError, match=r"no keyframe 'hom' .did you mean 'home'.*; there are 'home', '1'"):
         clapas.Scene().load_robot(path, keyframe="hom")
+
+
+MOVING = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="trunk" pos="0 0 1"><freejoint/><inertial pos="0.1 0 0.3" mass="1" diaginertia="1 1 1"/>
+    <body name="leg" pos="0 1 0"><joint name="hip x" axis="1 0 0" pos="0 0 0.1"/>
+      <joint name="hip y" axis="0 2 0" pos="0 0 0.1"/><geom size="0.1" pos="0 0 -0.5"/>
+      <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 1"/><geom size="0.1" pos="0.1 0 0"/></body>
+      <body name="bob" pos="0 0 -2"><joint name="neck" type="ball" pos="0 0 0.5"/><geom size="0.1"/></body>
+    </body><body name="arm" pos="0 -1 0"><joint name="x" type="slide" axis="2 0 0"/>
+      <joint name="turn" axis="0 1 0"/><joint name="askew" axis="0 1 1" pos="0.2 0 0"/><geom size="0.1" pos="0.3 0 0"/></body></body>
+  </worldbody><actuator><motor joint="x" gear="3"/><intvelocity joint="turn" kp="1"/>
+    <velocity joint="ankle" kv="2"/><position joint="hip x" kp="3"/></actuator>
+  <keyframe><key name="on" qpos="0 0 3 0.8 0 0.6 0 0.3 -0.4 0.5 1 0 0 0 0.2 0.6 -0.7"
+    qvel="1 2 3 0.1 0.2 0.3 -1.1 1.2 1.3 0 0 2 0.4 0.5 -0.6" ctrl="1 2 3 4"/>
+    <key name="set" ctrl="1 2 3 4"/><key name="short" ctrl="1 2 3"/><key name="few" qvel="1 2 3"/>
+  </keyframe></mujoco>"""
+
+
+def test_a_keyframe_sets_velocities_and_targets(tmp_path: Path) -> None:
+    """The rates of the joints are those of the key, and the joints let the bodies move on as they do."""
+    (path := tmp_path / "moving.xml").write_text(MOVING)
+    turn = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))  # x of the file is y of the world
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    options: dict[str, Any] = {"self_collision": False, "strict": False, "position": (5, 0, 0)}
+    robot = scene.load_robot(path, keyframe="on", orientation=turn, **options)
+    assert any("keyframe 'short' is left out: " in note and "ctrl must be 4" in note for note in robot.notes)
+    assert any("keyframe 'few' is left out: " in note and "qvel must be 15" in note for note in robot.notes)
+    sim = clapas.Simulation(scene, dt=1e-6)
+    rates = {"hip x": -1.1, "hip y": 1.2, "ankle": 1.3, "x": 0.4, "turn": 0.5, "askew": -0.6}
+    targets = {"x": 3.0, "ankle": 3.0, "hip x": 4.0}
+    assert sim.commands == targets
+    for name in targets:
+        sim.joint(name).target = {"ankle": 1.3, "hip x": 0.3}.get(name, 0.0)  # what is no force at the start
+    for _ in range(2):
+        for name, rate in rates.items():
+            assert sim.joint(name).rate == pytest.approx(rate, abs=1e-4), name
+        trunk, bob, leg = (sim.body(name) for name in ("trunk", "bob", "leg"))
+        own = Rotation.from_quat([0, 0.6, 0, 0.8]).apply([0.1, 0.2, 0.3])
+        assert trunk.angular_velocity == pytest.approx([-own[1], own[0], own[2]], abs=1e-4)
+        frame = Rotation.from_quat(np.roll(bob.orientation, -1))
+        between = frame.inv().apply(bob.angular_velocity - leg.angular_velocity)
+        assert np.linalg.norm(between) == pytest.approx(2.0, abs=1e-4)
+        arm = trunk.point((0, 0, 0)) - trunk.position
+        at_origin = trunk.velocity + np.cross(trunk.angular_velocity, arm)
+        assert at_origin == pytest.approx([-2, 1, 3], abs=1e-3)
+        sim.step(1)  # which the joints would change if velocities did not fit them
+
+
+def test_a_keyframe_may_be_targets_alone(tmp_path: Path) -> None:
+    (path := tmp_path / "moving.xml").write_text(MOVING)
+    scene = clapas.Scene()
+    own = {"x": clapas.TorqueMotor(7.0)}
+    scene.load_robot(path, keyframe="set", strict=False, motors=own, joints={"ankle": 0.2})
+    motors = {joint.name: joint.laws.motor for joint in scene.joints if joint.laws.motor}
+    assert {name: motor.target for name, motor in motors.items()} == {"x": 7.0, "ankle": 3.0, "hip x": 4.0}
 
 
 WORLDLY = """<mujoco model="ball"><worldbody>

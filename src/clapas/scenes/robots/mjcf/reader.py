@@ -55,7 +55,7 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
     reader = _Reader(root)
     reader.read()
     links = reader.masses.scaled(reader.links)
-    keyframes = read_keyframes(root, reader.joints, reader.notes)
+    keyframes = read_keyframes(root, reader.joints, reader.controls, reader.notes)
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
@@ -80,6 +80,7 @@ class _Reader:
         self.followers: list[Follower] = []
         self.closures: list[Closure] = []
         self.actuators: list[Actuator] = []
+        self.controls: list[Actuator | None] = []  # of all actuators, also of those that are left out
         self.apart: list[tuple[str, str]] = []
         self.notes: list[str] = []
         self.defaults: dict[str, dict[str, dict[str, str]]] = {}
@@ -114,9 +115,12 @@ class _Reader:
             for body, childclass in self._within(world, "", "body"):
                 self._body(body, WORLD, childclass)
         for actuators in root.all("actuator"):
-            for node in actuators.all(*KINDS):
-                self._filled(node, "")
-                self.actuators.append(read_actuator(node, self._coordinates, self.actuators))
+            known = actuators.all(*KINDS)
+            for node in actuators.nodes:
+                if node in known:
+                    self._filled(node, "")
+                    self.actuators.append(read_actuator(node, self._coordinates, self.actuators))
+                self.controls.append(self.actuators[-1] if node in known else None)
         self.notes += notes_on(self.actuators)
         for tendons in root.all("tendon"):
             self._fixed_tendons(tendons)
