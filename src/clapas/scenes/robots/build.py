@@ -27,6 +27,7 @@ from clapas.scenes.robots.description import (
     Pose,
     Robot,
     RobotJoint,
+    Stretch,
 )
 from clapas.scenes.robots.leftovers import NO_PART
 from clapas.scenes.robots.velocities import Twist, twists_of
@@ -145,7 +146,8 @@ def add_robot(
         for own in joint.along:
             _join(scene, robot, own, carrier, of_link, coordinates, dict(motors or {}), prefix, before)
             names.append(prefix + own.name)
-    unknown = set(motors or {}) - {one.name for joint in robot.joints for one in (joint, *joint.along)}
+    own_names = {one.name for joint in robot.joints for one in (joint, *joint.along)}
+    unknown = set(motors or {}) - own_names - {one.name for one in robot.stretches}
     if unknown:
         raise SceneError(f"{label}: motors for {sorted(unknown)}, which are no joints of it")
     for one in robot.followers:
@@ -160,6 +162,9 @@ def add_robot(
             closure.kind, of_link.get(closure.a), of_link.get(closure.b), at=at, name=prefix + closure.name
         )
         names.append(prefix + closure.name)
+    for tendon in robot.stretches:
+        _stretch(scene, robot, tendon, carrier, of_link, dict(motors or {}), prefix)
+        names.append(prefix + tendon.name)
     # Planes are walls of their own beside the body of the world, and part of no link that is fixed to it.
     of_name = {link: [number] for link, number in of_link.items() if number is not None}
     of_name[WORLD] = of_name.get(WORLD, []) + planes
@@ -466,15 +471,7 @@ def _join(
         kind["second"] = in_b.along(joint.second)
     laws: dict[str, Any] = {}
     if joint.kind in WITH_LAWS:
-        laws = {
-            "start": coordinates.get(joint.name, 0.0),
-            "limits": joint.limits,
-            "friction": joint.friction or None,
-            "damping": joint.damping or None,
-            "armature": joint.armature or None,
-            "spring": joint.spring,
-            "motor": motors.get(joint.name) or _motor(robot, joint.name),
-        }
+        laws = {"start": coordinates.get(joint.name, 0.0), **_laws(robot, joint, motors)}
     try:
         scene.join(
             joint.kind,
@@ -483,10 +480,43 @@ def _join(
             at=in_b.at(joint.anchor),  # the point is one of the second body, which the coordinates move
             name=prefix + joint.name,
             **kind,
-            **{name: value for name, value in laws.items() if value is not None},
+            **laws,
         )
     except SceneError as error:
         raise SceneError(f"{joint.place}: {error}") from None
+
+
+def _stretch(
+    scene: Scene,
+    robot: Robot,
+    tendon: Stretch,
+    carrier: Mapping[str, tuple[Composite, Pose]],
+    of_link: Mapping[str, int | None],
+    motors: dict[str, Any],
+    prefix: str,
+) -> None:
+    """Add a tendon."""
+    ends = ((tendon.a, tendon.at), (tendon.b, tendon.to))
+    at, to = ((carrier[link][0].pose @ carrier[link][1]).at(point) for link, point in ends)
+    a, b = of_link[tendon.a], of_link[tendon.b]
+    laws = _laws(robot, tendon, motors)
+    try:
+        scene.join("stretch", a, b, at=at, to=to, name=prefix + tendon.name, **laws)
+    except SceneError as error:
+        raise SceneError(f"{tendon.place}: {error}") from None
+
+
+def _laws(robot: Robot, joint: RobotJoint | Stretch, motors: Mapping[str, Any]) -> dict[str, Any]:
+    """The laws along a joint or a tendon that it has."""
+    laws = {
+        "limits": joint.limits,
+        "friction": joint.friction or None,
+        "damping": joint.damping or None,
+        "armature": joint.armature or None,
+        "spring": joint.spring,
+        "motor": motors.get(joint.name) or _motor(robot, joint.name),
+    }
+    return {name: value for name, value in laws.items() if value is not None}
 
 
 def _motor(robot: Robot, joint: str) -> Any:

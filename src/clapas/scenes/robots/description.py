@@ -211,13 +211,43 @@ class Closure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """A tendon: the distance of two points of two links, with laws along it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, that of no joint.
+    a, b : str
+        Names of the links.
+    at, to : tuples of 3
+        The points, in the frames of a and of b.
+    limits, damping, friction, armature, spring, effort, place
+        As a :class:`RobotJoint` has them; a lower limit of None is none.
+    """
+
+    name: str
+    a: str
+    b: str
+    at: Vector
+    to: Vector
+    limits: tuple[float | None, float] | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    spring: tuple[float, float] | None = None
+    effort: float | None = None
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Actuator:
     """A motor on a joint.
 
     Parameters
     ----------
     name, joint : str
-        Names of both.
+        Its name, and that of the joint or the tendon.
     kind : "torque", "velocity" or "servo"
         As :mod:`clapas.dynamics.joints.laws` has them.
     stiffness, damping : float
@@ -286,8 +316,8 @@ class Robot:
         Its links; a link called "world" is the world, with what stands there.
     joints : tuple of RobotJoint
         One for each link but those at the top, parents first.
-    followers, closures, actuators
-        Gears, joints that close loops, motors.
+    followers, closures, stretches, actuators
+        Gears, joints that close loops, tendons, motors.
     apart : tuple of (str, str)
         Pairs of links that never touch each other.
     keyframes : dict of Keyframe
@@ -306,6 +336,7 @@ class Robot:
     joints: tuple[RobotJoint, ...]
     followers: tuple[Follower, ...] = ()
     closures: tuple[Closure, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
     keyframes: dict[str, Keyframe] = field(default_factory=dict)

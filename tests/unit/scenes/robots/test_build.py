@@ -739,7 +739,8 @@ MOVING = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbod
       <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 1"/><geom size="0.1" pos="0.1 0 0"/></body>
       <body name="bob" pos="0 0 -2"><joint name="neck" type="ball" pos="0 0 0.5"/><geom size="0.1"/></body>
     </body><body name="arm" pos="0 -1 0"><joint name="x" type="slide" axis="2 0 0"/>
-      <joint name="turn" axis="0 1 0"/><joint name="askew" axis="0 1 1" pos="0.2 0 0"/><geom size="0.1" pos="0.3 0 0"/></body></body>
+      <joint name="turn" axis="0 1 0"/><joint name="askew" axis="0 1 1" pos="0.2 0 0"/>
+      <geom size="0.1" pos="0.3 0 0"/></body></body>
   </worldbody><actuator><motor joint="x" gear="3"/><intvelocity joint="turn" kp="1"/>
     <velocity joint="ankle" kv="2"/><position joint="hip x" kp="3"/></actuator>
   <keyframe><key name="on" qpos="0 0 3 0.8 0 0.6 0 0.3 -0.4 0.5 1 0 0 0 0.2 0.6 -0.7"
@@ -845,3 +846,76 @@ def test_other_files_and_refused_robots_leave_the_floor_as_it_is(tmp_path: Path)
     assert list(scene.worlds) == [0]
     scene.load_robot(other, prefix="1/")
     assert sum(body.is_wall for body in scene.bodies) == 2
+
+
+TENDONS = """<mujoco><compiler angle="radian"/><default><tendon damping="0.5"/></default>
+  <option gravity="0 0 -10"/><worldbody>
+  <site name="hook" pos="0 0 2"/>
+  <frame pos="1 0 0"><site name="beam" fromto="0 0 3 0 0 1" size="0.01"/></frame>
+  <body name="hung" pos="0 0 1"><joint name="down" type="slide" axis="0 0 1"/>
+    <geom size="0.1" mass="2"/><site name="eye" pos="0 0 0.25" rgba="1 0 0 1"/></body>
+  <body name="sprung" pos="1 0 1"><joint name="up" type="slide" axis="0 0 1"/><geom size="0.1" mass="3"/>
+    <site name="top"/><site name="unused"/></body></worldbody>
+  <tendon><spatial name="rope" range="0 0.8" damping="0" rgba="1 0 0 1" width="0.01">
+      <site site="hook"/><site site="eye"/></spatial>
+    <spatial stiffness="50" {spring}><site site="top"/><site site="beam"/></spatial></tendon>
+  <actuator><motor tendon="rope" gear="-2" ctrlrange="0 5"/></actuator></mujoco>"""
+
+
+def tendons(tmp_path: Path, spring: str = "", **options: Any) -> clapas.Simulation:
+    (path := tmp_path / "tendons.xml").write_text(TENDONS.format(spring=spring))
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    robot = scene.load_robot(path, **options)
+    assert "without part in the motion, left out: 1 <site>" in robot.notes
+    assert robot.joints == tuple(
+        options.get("prefix", "") + name for name in ("down", "up", "rope", "tendon 1")
+    )
+    return clapas.Simulation(scene, dt=1e-3)
+
+
+def test_tendons_between_two_sites_are_ropes_springs_and_winches(tmp_path: Path) -> None:
+    sim = tendons(tmp_path, position=(3, 0, 1), prefix="a ")
+    rope, spring = sim.joint("a rope"), sim.joint("a tendon 1")
+    assert (rope.position, spring.position) == pytest.approx((0.75, 1.0))
+    assert spring.definition.laws.spring == (50.0, 1.0)  # at rest in the reference pose
+    assert spring.definition.laws.damping == 0.5
+    sim.step(1)
+    assert spring.effort == pytest.approx(-(0.5 * 0.01 + 50 * 0.25 * 1e-5), rel=1e-3)
+    sim.step(500)
+    assert rope.position == pytest.approx(0.8, abs=1e-9)
+    assert rope.effort == pytest.approx(-20.0, rel=1e-6)
+    rope.target = -100.0  # cut at −2 × 5: half of the weight
+    sim.step(1)
+    assert rope.effort == pytest.approx(-20.0, rel=1e-6)
+    assert rope.definition.laws.motor == clapas.TorqueMotor(0.0, 0.0, -10.0)
+    sim.step(1000)
+    decay, time = 0.5 / (2 * 3), 1.502  # of m ẍ + c ẋ + k x = m g
+    omega = math.sqrt(50 / 3 - decay**2)
+    swing = math.exp(-decay * time) * (math.cos(omega * time) + decay / omega * math.sin(omega * time))
+    assert spring.position == pytest.approx(1.0 + 3 * 10 / 50 * (1.0 - swing), abs=1e-3)
+
+
+def test_a_tendon_has_the_length_at_rest_and_the_motor_that_it_is_given(tmp_path: Path) -> None:
+    winch = clapas.VelocityMotor(-0.1)
+    sim = tendons(tmp_path, spring='springlength="0.7"', motors={"rope": winch}, joints={"up": 0.2})
+    spring = sim.joint("tendon 1")
+    assert spring.definition.laws.spring == (50.0, 0.7)
+    assert spring.position == pytest.approx(0.8)
+    sim.step(100)
+    assert sim.joint("down").position == pytest.approx(0.1 * (0.1 - 0.5e-3))  # from rest
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            'range="0.2 0.5"',
+            r"<spatial>: joint 'tendon 1': it starts at 1.0, outside of its limits 0.2 to 0.5",
+        ),
+        ('range="2 1"', "range must be a lower and an upper bound"),
+    ],
+)
+def test_tendons_that_cannot_be(words: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises((FormatError, SceneError), match=said):
+        tendons(tmp_path, spring=words)

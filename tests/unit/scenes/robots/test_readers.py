@@ -375,6 +375,23 @@ def test_replicates_that_cannot_be(words: str, said: str, tmp_path: Path) -> Non
         read_robot(path)
 
 
+def test_motors_of_tendons_are_replicated_with_them(tmp_path: Path) -> None:
+    (path := tmp_path / "winches.xml").write_text(
+        """<mujoco><worldbody><site name="hook" pos="0 0 1"/><replicate count="2" offset="1 0 0">
+        <body name="load"><freejoint/><geom size="0.1"/><site name="eye" pos="0 0 0.1"/></body></replicate>
+        </worldbody><actuator><motor tendon="rope"/></actuator><tendon><spatial name="rope" range="0 2">
+        <site site="hook"/><site site="eye"/></spatial></tendon></mujoco>"""
+    )
+    robot = read_robot(path)
+    assert [(one.name, one.a, one.b) for one in robot.stretches] == [
+        ("rope0", "world", "load0"),
+        ("rope1", "world", "load1"),
+    ]
+    assert [one.joint for one in robot.actuators] == ["rope0", "rope1"]
+    assert robot.stretches[1].limits == (None, 2.0)
+    assert (robot.stretches[1].at, robot.stretches[1].to) == ((0.0, 0.0, 1.0), (0.0, 0.0, 0.1))
+
+
 @pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
 def test_an_actuator_is_bound_by_its_joint_and_by_itself(
     of_joint: float, bound: float, tmp_path: Path
@@ -557,7 +574,7 @@ MJCF_ERRORS = {
     ),
     "general actuator": (
         BODY.format("") + "<actuator><general/></actuator>",
-        "<general>: actuators act on joints: it needs the attribute 'joint'",
+        "<general>: actuators act on joints and tendons: it needs the attribute 'joint' or 'tendon'",
     ),
     "muscle": (BODY.format("") + "<actuator><muscle/></actuator>", "<muscle>: this element is not known"),
     "unknown attribute": (BODY.format('<joint damp="1"/>'), "the attribute 'damp' is not known"),
@@ -627,6 +644,32 @@ MJCF_ERRORS = {
     "spatial tendon": (
         BODY.format("") + "<tendon><spatial><site site='a'/></spatial></tendon>",
         "this element is not known or not supported",
+    ),
+    "tendon over three sites": (
+        BODY.format("<site name='a'/>")
+        + "<tendon><spatial>"
+        + 3 * "<site site='a'/>"
+        + "</spatial></tendon>",
+        "<spatial>: this element is not known or not supported",
+    ),
+    "site of a tendon": (
+        BODY.format("<site name='a'/>")
+        + "<tendon><spatial><site site='a'/><site site='b'/></spatial></tendon>",
+        "there is no site 'b'",
+    ),
+    "slack spring": (
+        BODY.format("<site name='a'/>") + "<tendon><spatial stiffness='1' springlength='0 1'>"
+        "<site site='a'/><site site='a'/></spatial></tendon>",
+        "a spring that is slack between two lengths is not supported",
+    ),
+    "names of tendons": (
+        BODY.format("<joint name='j'/><site name='a'/>")
+        + "<tendon><spatial name='j'><site site='a'/><site site='a'/></spatial></tendon>",
+        "a joint or a tendon is called 'j'",
+    ),
+    "motor of a tendon": (
+        BODY.format("") + "<actuator><motor tendon='t'/></actuator>",
+        "there is no tendon between two sites called 't'",
     ),
     "mass": (
         BODY.format('<inertial pos="0 0 0" mass="0" diaginertia="1 1 1"/>'),

@@ -1,4 +1,4 @@
-"""Actuators of MJCF, which act on joints through a gear.
+"""Actuators of MJCF, which act on joints and on tendons through a gear.
 
 What an actuator exerts is gain · control + b0 + b1 · gear · x + b2 · gear · x', times the gear, for a
 coordinate x. Without the terms in x it is a motor with a torque, with b1 < 0 a servo of stiffness −gear² b1
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.scenes.robots.description import Actuator, Link, Pose, RobotJoint
+from clapas.scenes.robots.description import Actuator, Link, Pose, RobotJoint, Stretch
 from clapas.scenes.robots.mjcf.joints import bounds, largest
 from clapas.scenes.robots.xml import Node
 
@@ -26,26 +26,32 @@ MOST_NAMED = 4  # joints in a note
 ADVICE = "drive the joint by a motor of your own: motors={'%s': …} of load_robot, or its effort in the loop"
 
 
-def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator]) -> Actuator:
-    """A motor on one of the joints, that none of the other actuators moves."""
-    if not node.has("joint"):
-        raise node.error("actuators act on joints: it needs the attribute 'joint'")
-    joint = node.text("joint")
-    driven = next((one for one in joints if one.name == joint), None)
+def read_actuator(
+    node: Node, joints: Sequence[RobotJoint], tendons: Sequence[Stretch], others: Sequence[Actuator]
+) -> Actuator:
+    """A motor on one of the joints or tendons, that none of the other actuators moves."""
+    word = "tendon" if node.has("tendon") else "joint"
+    if not node.has(word):
+        raise node.error("actuators act on joints and tendons: it needs the attribute 'joint' or 'tendon'")
+    joint, known = node.text(word), tendons if word == "tendon" else joints
+    driven = next((one for one in known if one.name == joint), None)
     if driven is None:
-        raise node.error(f"there is no joint '{joint}'")
+        what = "tendon between two sites called" if word == "tendon" else "joint"
+        raise node.error(f"there is no {what} '{joint}'")
     gears = node.numbers("gear", (1.0,))
     if not gears or gears[0] == 0.0 or any(gears[1:]):
         raise node.error(f"gear must be one number that is not zero, got {list(gears)}")
     gear = gears[0]
     gain, bias, ratio = _terms(node, joint)
+    if ratio and isinstance(driven, Stretch):
+        raise node.error("a damping ratio along a tendon is not supported; give the damping, kv")
     kind = "servo" if bias[1] else "velocity" if bias[2] else "torque"
     # What the target is per unit of control.
     scale = gear * gain if kind == "torque" else gain / (gear * -(bias[1] or bias[2]))
     least, bound = _efforts(node, driven, gear, scale if kind == "torque" else None)
     name = node.text("name", f"{joint} {kind}")
     if any(other.joint == joint for other in others):
-        raise node.error(f"joint '{joint}' has another actuator; one is allowed")
+        raise node.error(f"{word} '{joint}' has another actuator; one is allowed")
     return Actuator(
         name=name,
         joint=joint,
@@ -60,7 +66,7 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator]) 
 
 
 def _efforts(
-    node: Node, joint: RobotJoint, gear: float, scale: float | None
+    node: Node, joint: RobotJoint | Stretch, gear: float, scale: float | None
 ) -> tuple[float | None, float | None]:
     """The least effort, if it is not minus the largest, and the largest; None where there is none.
 
