@@ -99,6 +99,11 @@ class Drives:
         return np.flatnonzero((self.is_velocity | self.is_servo) & np.isinf(self.bound))
 
     @cached_property
+    def exact(self) -> Indices:
+        """Coordinates with a velocity motor without bound, whose rate is given."""
+        return np.flatnonzero(self.is_velocity & np.isinf(self.bound))
+
+    @cached_property
     def bounded(self) -> Indices:
         """Coordinates with a velocity motor or a servo that has a bound."""
         return np.flatnonzero((self.is_velocity | self.is_servo) & np.isfinite(self.bound))
