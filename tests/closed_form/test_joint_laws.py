@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.joints.commands import Commands
 from clapas.dynamics.joints.coordinates import Coordinate, JointCoordinates, joint_coordinates
+from clapas.dynamics.joints.instep import joints_in_step
 from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.dynamics.model import Model
 from clapas.dynamics.motions import Rotation
@@ -182,6 +184,29 @@ def test_a_torque_motor_is_a_load() -> None:
     done, joints = run(sledge(motor=TorqueMotor(3.0)), 50, 1e-2)
     assert joints["rail"].rate == pytest.approx(3.0 / MASS * 0.5, rel=1e-12)
     assert done.given == pytest.approx(3.0 * 1e-2 * (joints["rail"].rate - 0.5 * 3.0 / MASS * 1e-2), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("motor", "torque"),
+    [
+        (TorqueMotor(3.0, 2.0), 2.0),
+        (TorqueMotor(-3.0, 2.0), -2.0),
+        (TorqueMotor(-3.0, 2.0, -1.0), -1.0),
+        (TorqueMotor(-3.0, min_torque=0.5), 0.5),
+        (TorqueMotor(1.5, 2.0), 1.5),
+    ],
+)
+@pytest.mark.parametrize("commanded", [False, True])
+def test_a_torque_motor_is_cut_at_what_it_can_apply(
+    motor: TorqueMotor, torque: float, commanded: bool
+) -> None:
+    """In both ways of taking a step, with the target of the scene and with one of the loop."""
+    model = sledge(motor=replace(motor, torque=0.0) if commanded else motor)
+    commands = Commands.of(model).updated({"rail": motor.torque}) if commanded else None
+    compiled = step(model, initial_state(model), 1e-2, commands=commands)
+    joints = joints_in_step(model, initial_state(model), initial_state(model), 0.5, 1e-2, commands)
+    assert compiled.state.velocity[0, 0] == pytest.approx(torque / MASS * 1e-2, rel=1e-12)
+    assert joints.drives.push == pytest.approx([torque * 1e-2], rel=1e-12)
 
 
 @pytest.mark.parametrize("dt", [2e-2, 1e-2])

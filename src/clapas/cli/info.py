@@ -102,6 +102,7 @@ def show_robot(robot: Robot, as_json: bool) -> None:
                     {"name": joint.name, "kind": joint.kind, "limits": joint.limits, "effort": joint.effort}
                     for joint in robot.joints
                 ],
+                "tendons": [{"name": one.name, "links": [one.a, one.b]} for one in robot.stretches],
                 "motors": [asdict(motor) for motor in robot.actuators],
                 "notes": robot.notes,
             }
@@ -117,6 +118,7 @@ def show_robot(robot: Robot, as_json: bool) -> None:
     for joint in robot.joints:
         limits = "" if joint.limits is None else f", {joint.limits[0]:g} to {joint.limits[1]:g}"
         rows.append((f"joint {joint.name}", f"{joint.kind} of {joint.parent} and {joint.child}{limits}"))
+    rows += [(f"tendon {one.name}", f"from {one.a} to {one.b}") for one in robot.stretches]
     rows += [(f"motor {motor.name}", f"{motor.kind} on {motor.joint}") for motor in robot.actuators]
     output.print_rows([*rows, *(("note", note) for note in robot.notes)])
 

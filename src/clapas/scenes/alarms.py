@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clapas.bodies.kind import Energy
+from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.missed import missed_rates
 from clapas.dynamics.model import Model
 from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult
@@ -15,6 +17,8 @@ from clapas.scenes.overlaps import deepest_birth
 from clapas.solvers.loop import rounding_floor, rounding_words
 from clapas.solvers.solution import Solution
 
+MOTORS_EVERY = 64  # steps: what contradicts does so for long, and looking costs as much as a step
+MOST_NAMED = 4  # joints in a warning
 GAINED = 0.5  # of the kinetic energy: more than this from nowhere is told
 
 
@@ -26,6 +30,7 @@ class Alarms:
     has_told_rounding: bool = False
     has_told_births: bool = False
     has_told_energy: bool = False
+    has_told_motors: bool = False
     _start: float | None = None  # energy when the run began (J)
     _fastest: float = 0.0  # largest kinetic energy since (J)
 
@@ -58,6 +63,24 @@ class Alarms:
         if deepest is not None:
             self.has_told_births = True
             warn(deepest.words(model, middle.time))
+
+    def motors(self, model: Model, part: StepResult, commands: Commands | None, tol: float) -> None:
+        """Warn of motors that other conditions keep from their rates; looked for in some of the steps."""
+        joints, state = model.joints, part.state
+        is_due = state.step % MOTORS_EVERY == 1 and part.status.is_answered
+        if self.has_told_motors or not is_due or joints is None or not len(joints.drives.exact):
+            return
+        which, missed = missed_rates(model, state, commands, tol)
+        if len(which):
+            self.has_told_motors = True
+            names = [f"'{joints.drives.names[k]}'" for k in which[:MOST_NAMED]]
+            more = f" and {len(which) - MOST_NAMED} more" if len(which) > MOST_NAMED else ""
+            warn(
+                f"t = {state.time:.6g} s: velocity motors of {', '.join(names)}{more} miss their rates by up "
+                f"to {missed.max():.3g}: they have no bound, and contradict each other or what else holds "
+                "their joints (gears, joints, walls that move). Give them a bound, "
+                "VelocityMotor(rate, max_torque=…), or leave one out"
+            )
 
     def restart(self) -> None:
         """The run begins anew from another state: its energy is that of the start."""

@@ -96,6 +96,8 @@ class TorqueMotorEntry(Maker):
     makes = laws.TorqueMotor
     type: Literal["torque"]
     torque: float = Field(description="N·m, N")
+    max_torque: float = Field(math.inf, description="N·m, N")
+    min_torque: float | None = Field(None, description="N·m, N; by default −max_torque")
 
 
 class ServoEntry(Maker):

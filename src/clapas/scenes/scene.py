@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,7 @@ class Scene:
         self.pressed: list[Pressed] = []
         self.run = Run()
         self.numbers: dict[str, int] = {}  # of bodies with a name
+        self.worlds: dict[int, Path] = {}  # walls of the worlds of robots, with their files
         self.n_fills = 0  # fills so far: each draws its own random numbers
 
     @property

@@ -285,6 +285,8 @@ class Simulation:
         self.state, self._last = parts[-1].state, tuple(parts)
         require_speeds(self.model, self.state)
         self._alarms.doubts(self.model, self.state)
+        commands = self._commands if self._targets else None
+        self._alarms.motors(self.model, parts[-1], commands, self.solver.tol)
         if self.state.n_bodies > alive:
             self._alarms.births(
                 self.model, next(part for part in parts if part.state.n_bodies > alive), alive

@@ -162,6 +162,8 @@ def test_impossible_joints_are_refused(d: int, given: dict[str, Any], message: s
         ({"spring": 5.0}, r"spring must be \(stiffness, rest\), got 5.0"),
         ({"spring": (-5.0, 0.0)}, r"stiffness of the spring must be at least 0"),
         ({"motor": 3.0}, r"motor must be a VelocityMotor, a TorqueMotor or a Servo, got 3.0"),
+        ({"motor": TorqueMotor(1.0, 0.0)}, r"max_torque of the motor must be positive, got 0.0"),
+        ({"motor": TorqueMotor(1.0, 2.0, 3.0)}, r"min_torque of the motor, 3.0, is above max_torque, 2.0"),
         ({"motor": VelocityMotor(1.0, -2.0)}, r"max_torque of the motor must be positive, got -2.0"),
         ({"motor": Servo(1.0, 0.0)}, r"a servo needs a stiffness or a damping, both are 0"),
         ({"motor": TorqueMotor(math.inf)}, r"torque of the motor must be finite"),

@@ -10,7 +10,7 @@ from clapas.dynamics.freemotion import load_impulses, spin_changes
 from clapas.dynamics.jointed.advancing import After, Before, Constants
 from clapas.dynamics.jointed.meeting import PosedContacts
 from clapas.dynamics.jointed.tables import Driven, DriveTable, Linked, Scheme
-from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.commands import Commands, targets_of
 from clapas.dynamics.joints.drives import LAWS_PER_COORDINATE
 from clapas.dynamics.joints.instep import coordinates_of
 from clapas.dynamics.model import Model
@@ -42,8 +42,8 @@ class Mechanism(BoundModel):
             gravity = plain(model.gravity, float)
             self.constants = Constants(self.linked, drives, self.rigid, gravity)
             self._most_links = LAWS_PER_COORDINATE * len(drives.motor) if drives.has_links else 0
-            self.target: Array = plain(model.joints.drives.target, float)
-            self.motors = model.joints.drives.motors
+            self.drives = model.joints.drives
+            self.target: Array = plain(targets_of(self.drives, None), float)
 
     def arrays_of(self, state: State, dt: float) -> tuple[Before, CarriedImpulses]:
         """Arrays of a state for a step of length dt, of the types of the bound kernels; contact impulses."""
@@ -97,9 +97,7 @@ class Mechanism(BoundModel):
 
     def targets(self, commands: Commands | None) -> Array:
         """Targets of the motors, (k,)."""
-        if commands is None:
-            return self.target
-        return commands.on(self.target, self.motors)
+        return self.target if commands is None else targets_of(self.drives, commands)
 
     def scheme(self, theta: float, dt: float) -> Scheme:
         """The step as an argument of kernels."""

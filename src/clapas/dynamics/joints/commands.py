@@ -13,6 +13,7 @@ from clapas.geometry.checks import did_you_mean
 from clapas.typing import Array, Indices
 
 if TYPE_CHECKING:
+    from clapas.dynamics.joints.drives import Drives
     from clapas.dynamics.model import Model
 
 
@@ -63,3 +64,13 @@ class Commands:
         target = default.copy()
         target[motors] = values
         return target
+
+
+def targets_of(drives: Drives, commands: Commands | None) -> Array:
+    """Targets (k,) of all coordinates in a step, torques cut at what their motors can apply."""
+    target = drives.target if commands is None else commands.on(drives.target, drives.motors)
+    if not len(drives.cut):
+        return target
+    target = target.copy()
+    target[drives.cut] = np.clip(target[drives.cut], drives.least[drives.cut], drives.bound[drives.cut])
+    return target

@@ -63,8 +63,8 @@ class Drives:
         Largest force of dry friction; spring; damper; inertia of the rotor.
     is_torque, is_velocity, is_servo : arrays of bool
         Which motor there is, if any.
-    target, bound
-        Its default target, and its largest force.
+    target, bound, least
+        Its default target, its largest force and, of a torque motor, its least.
     servo_stiffness, servo_damping
         Of servos, else zero.
     """
@@ -84,6 +84,7 @@ class Drives:
     is_servo: Mask
     target: Array
     bound: Array
+    least: Array
     servo_stiffness: Array
     servo_damping: Array
 
@@ -98,9 +99,19 @@ class Drives:
         return np.flatnonzero((self.is_velocity | self.is_servo) & np.isinf(self.bound))
 
     @cached_property
+    def exact(self) -> Indices:
+        """Coordinates with a velocity motor without bound, whose rate is given."""
+        return np.flatnonzero(self.is_velocity & np.isinf(self.bound))
+
+    @cached_property
     def bounded(self) -> Indices:
         """Coordinates with a velocity motor or a servo that has a bound."""
         return np.flatnonzero((self.is_velocity | self.is_servo) & np.isfinite(self.bound))
+
+    @cached_property
+    def cut(self) -> Indices:
+        """Coordinates with a torque motor that has a bound."""
+        return np.flatnonzero(self.is_torque & (np.isfinite(self.bound) | np.isfinite(self.least)))
 
     @cached_property
     def motors(self) -> Indices:
@@ -132,6 +143,8 @@ def drives_of(joints: Sequence[Joint]) -> Drives:
     laws = [joint.laws for joint in joints]
     motors = [law.motor for law in laws]
     servos = [motor if isinstance(motor, Servo) else Servo(0.0, 0.0) for motor in motors]
+    bounds = [getattr(motor, "max_torque", np.inf) for motor in motors]
+    least = [getattr(motor, "min_torque", None) for motor in motors]
     limits = [law.limits or (-np.inf, np.inf) for law in laws]
     springs = [law.spring or (0.0, 0.0) for law in laws]
     numbers = {
@@ -145,7 +158,8 @@ def drives_of(joints: Sequence[Joint]) -> Drives:
         "damping": [law.damping for law in laws],
         "armature": [law.armature for law in laws],
         "target": [0.0 if motor is None else motor.target for motor in motors],
-        "bound": [getattr(motor, "max_torque", np.inf) for motor in motors],
+        "bound": bounds,
+        "least": [-most if low is None else low for low, most in zip(least, bounds, strict=True)],
         "servo_stiffness": [servo.stiffness for servo in servos],
         "servo_damping": [servo.damping for servo in servos],
     }

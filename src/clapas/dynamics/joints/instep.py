@@ -30,7 +30,7 @@ from scipy import sparse
 from clapas.bodies.links import Links
 from clapas.bodies.rigid.motion import moved
 from clapas.dynamics.joints.anchors import Grips, MassFactors, anchors_of
-from clapas.dynamics.joints.commands import Commands
+from clapas.dynamics.joints.commands import Commands, targets_of
 from clapas.dynamics.joints.drives import LEAST_SHARE, CoordinateLinks, DrivesInStep
 from clapas.dynamics.joints.leastmotion import LeastMotion
 from clapas.dynamics.joints.rows import TURN, Placed
@@ -367,9 +367,7 @@ def joints_in_step(
     start, twists = placed_in(model, state, x)
     before = start.rate(rows, middle.velocity, twists)[rows.n_closing :]
     placed = placed_in(model, middle, x + (1.0 - theta) * dt * before)[0]
-    target = rows.drives.target
-    if commands is not None:
-        target = commands.on(target, rows.drives.motors)
+    target = targets_of(rows.drives, commands)
     drives = DrivesInStep(rows.drives, theta, dt, target, x, rows.coordinates(placed), before)
     motion = LeastMotion(model, rows, placed, drives.soft_rows[0])
     nothing = np.zeros(len(rows.form))

@@ -51,19 +51,34 @@ class VelocityMotor:
 
 @dataclass(frozen=True)
 class TorqueMotor:
-    """A motor that applies a given torque.
+    """A motor that applies a given torque, cut at the largest it can apply.
 
     Parameters
     ----------
     torque : float
         Torque on b (N·m), or force (N) on a displacement, in the positive sense of the coordinate.
+    max_torque : float
+        Largest torque (N·m), or force (N); infinite by default.
+    min_torque : float, optional
+        Least torque, with its sign; by default −max_torque.
     """
 
     torque: float
+    max_torque: float = math.inf
+    min_torque: float | None = None
 
     def checked(self, label: str) -> TorqueMotor:
         """The motor, its numbers checked."""
-        return TorqueMotor(checks.number(label, "torque of the motor", self.torque))
+        torque = checks.number(label, "torque of the motor", self.torque)
+        if self.min_torque is None:
+            return TorqueMotor(torque, _bound(label, self.max_torque))
+        least = checks.number(label, "min_torque of the motor", self.min_torque)
+        most = self.max_torque
+        if most != math.inf:
+            most = checks.number(label, "max_torque of the motor", most)
+        if least > most:
+            raise SceneError(f"{label}: min_torque of the motor, {least}, is above max_torque, {most}")
+        return TorqueMotor(torque, most, least)
 
     @property
     def target(self) -> float:
@@ -159,7 +174,7 @@ class JointLaws:
         if self.motor is not None:
             word = next(name for name, kind in MOTORS.items() if isinstance(self.motor, kind))
             settings = {one.name: getattr(self.motor, one.name) for one in fields(self.motor)}
-            finite = {name: value for name, value in settings.items() if value != math.inf}
+            finite = {name: value for name, value in settings.items() if value not in (None, math.inf)}
             entries["motor"] = {"type": word, **finite}
         return entries
 

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def read_robot(
         counts = Counter(each.name for each in named)
         if twice := [name for name, count in counts.items() if count > 1]:
             raise FormatError(f"{path}: two {word} are called '{twice[0]}'; names are unique")
-    return robot
+    return replace(robot, path=Path(path).resolve())
 
 
 def load_robot(
@@ -90,6 +91,7 @@ def load_robot(
     of joints are taken from the file, and so are gravity and time step (MJCF) where the scene has none of
     its own: one given to ``Scene(gravity=...)`` or ``scene.run``, or brought by an earlier robot, stays.
     Unused parts of the file are named in a warning and in the notes; unsupported ones are rejected.
+    Walls of the world that coincide with those that the same file brought before are shared.
 
     Parameters
     ----------
@@ -103,7 +105,8 @@ def load_robot(
         Coordinates of joints where the robot starts (rad, m), by name. By default zero, or the nearest
         limit.
     keyframe : str, optional
-        A pose of the file to start from (MJCF), by name, or by number if it has none; ``joints`` go before.
+        A pose of the file to start from (MJCF), by name, or by number if it has none, with its velocities and
+        the targets of its motors; ``joints`` and ``motors`` go before.
     motors : mapping, optional
         Motors by the names of joints, instead of those of the file (see :meth:`join`).
     self_collision : bool

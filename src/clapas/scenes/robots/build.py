@@ -18,8 +18,20 @@ from clapas.dynamics.joints.laws import Servo, TorqueMotor, VelocityMotor
 from clapas.errors import FormatError, SceneError, warn
 from clapas.geometry import checks, rotations
 from clapas.geometry.shapes import Clump, Plane, Point, Shape
-from clapas.scenes.robots.description import WORLD, Collision, Inertia, Link, Pose, Robot, RobotJoint
+from clapas.scenes.robots.description import (
+    WORLD,
+    Collision,
+    Inertia,
+    Keyframe,
+    Link,
+    Pose,
+    Robot,
+    RobotJoint,
+    Stretch,
+)
 from clapas.scenes.robots.leftovers import NO_PART
+from clapas.scenes.robots.velocities import Twist, twists_of
+from clapas.scenes.robots.worlds import add_to_world
 
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
@@ -103,12 +115,12 @@ def add_robot(
     prefix: str = "",
 ) -> LoadedRobot:
     """Add a robot to a scene; see :meth:`clapas.Scene.load_robot`."""
-    label = f"robot '{robot.name}'"
+    label, key = f"robot '{robot.name}'", None
     if scene.d != 3:
         raise SceneError(f"{label}: robots are in 3-D, the scene in {scene.d}-D")
     if keyframe is not None:
-        robot, start = _at_keyframe(robot, label, keyframe)
-        joints = start | dict(joints or {})
+        robot, key = _at_keyframe(robot, label, keyframe)
+        joints = key.coordinates | dict(joints or {})
     base = Pose(
         (0.0, 0.0, 0.0) if position is None else checks.vector(label, "position", position, 3),
         checks.orientation(label, orientation, 3),
@@ -116,8 +128,12 @@ def add_robot(
     coordinates = _coordinates(robot, label, joints or {})
     composites, carrier = _composites(robot, base, fixed_base, coordinates)
     _check_loops(robot, _poses(carrier), _poses(_composites(robot, base, fixed_base, {})[1]))
-    planes = [plane for one in composites for plane in _add_planes(scene, one, material, prefix)]
-    added = {one.name: _add(scene, one, material, prefix) for one in composites}
+    planes = [plane for one in composites for plane in _add_planes(scene, robot, one, material, prefix)]
+    twists = {}
+    if key is not None:
+        body_of = {link: composite.name for link, (composite, _) in carrier.items()}
+        twists = twists_of(robot, key, base, body_of, lambda joint: _before(joint, carrier, coordinates))
+    added = {one.name: _add(scene, robot, one, twists.get(one.name), material, prefix) for one in composites}
     numbers = {name: number for name, number in added.items() if number is not None}
     of_link = {link: numbers.get(carrier[link][0].name) for link in carrier}
     names, notes = [], list(robot.notes)
@@ -130,7 +146,8 @@ def add_robot(
         for own in joint.along:
             _join(scene, robot, own, carrier, of_link, coordinates, dict(motors or {}), prefix, before)
             names.append(prefix + own.name)
-    unknown = set(motors or {}) - {one.name for joint in robot.joints for one in (joint, *joint.along)}
+    own_names = {one.name for joint in robot.joints for one in (joint, *joint.along)}
+    unknown = set(motors or {}) - own_names - {one.name for one in robot.stretches}
     if unknown:
         raise SceneError(f"{label}: motors for {sorted(unknown)}, which are no joints of it")
     for one in robot.followers:
@@ -145,6 +162,9 @@ def add_robot(
             closure.kind, of_link.get(closure.a), of_link.get(closure.b), at=at, name=prefix + closure.name
         )
         names.append(prefix + closure.name)
+    for tendon in robot.stretches:
+        _stretch(scene, robot, tendon, carrier, of_link, dict(motors or {}), prefix)
+        names.append(prefix + tendon.name)
     # Planes are walls of their own beside the body of the world, and part of no link that is fixed to it.
     of_name = {link: [number] for link, number in of_link.items() if number is not None}
     of_name[WORLD] = of_name.get(WORLD, []) + planes
@@ -162,15 +182,16 @@ def add_robot(
     return LoadedRobot(robot.name, bodies, tuple(names), tuple(notes))
 
 
-def _at_keyframe(robot: Robot, label: str, name: str) -> tuple[Robot, dict[str, float]]:
-    """The robot with its free links where a keyframe has them, and the coordinates of its joints there."""
+def _at_keyframe(robot: Robot, label: str, name: str) -> tuple[Robot, Keyframe]:
+    """The robot with its free links where a keyframe has them and its motors set, and the keyframe."""
     if name not in robot.keyframes:
         known = ", ".join(f"'{one}'" for one in robot.keyframes) or "none"
         near = checks.did_you_mean(name, robot.keyframes)
         raise SceneError(f"{label}: there is no keyframe '{name}'{near}; there are {known}")
     key = robot.keyframes[name]
     moved = [replace(joint, pose=key.poses.get(joint.name, joint.pose)) for joint in robot.joints]
-    return replace(robot, joints=tuple(moved)), dict(key.coordinates)
+    driven = [replace(one, target=key.targets.get(one.joint, one.target)) for one in robot.actuators]
+    return replace(robot, joints=tuple(moved), actuators=tuple(driven)), key
 
 
 def _also_apart(robot: Robot, carrier: Mapping[str, tuple[Composite, Pose]]) -> list[str]:
@@ -350,17 +371,19 @@ def _options(scene: Scene, one: Composite, material: str | None) -> dict[str, An
     return {"material": chosen} if chosen else {}
 
 
-def _add_planes(scene: Scene, one: Composite, material: str | None, prefix: str) -> list[int]:
+def _add_planes(scene: Scene, robot: Robot, one: Composite, material: str | None, prefix: str) -> list[int]:
     """Add its planes, each of which is a wall of its own."""
     planes = [(part.shape, one.pose @ pose) for part, pose in one.collisions if isinstance(part.shape, Plane)]
     options = _options(scene, one, material)
     return [
-        scene.add(plane, where.position, where.orientation, name=f"{prefix}{one.name} plane {k}", **options)
+        add_to_world(scene, robot, plane, where, f"{prefix}{one.name} plane {k}", options)
         for k, (plane, where) in enumerate(planes)
     ]
 
 
-def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int | None:
+def _add(
+    scene: Scene, robot: Robot, one: Composite, twist: Twist | None, material: str | None, prefix: str
+) -> int | None:
     """Add a body; None for one that stands still and has no shape but planes."""
     parts = [
         (collision.shape, pose.position, pose.orientation)
@@ -371,6 +394,8 @@ def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int
     if one.is_fixed:
         if not parts:
             return None
+        if one.name == WORLD:
+            return add_to_world(scene, robot, Clump(parts), one.pose, prefix + one.name, options)
         return scene.add(
             Clump(parts),
             one.pose.position,
@@ -385,6 +410,9 @@ def _add(scene: Scene, one: Composite, material: str | None, prefix: str) -> int
             f"{place}: the link has no mass, but moves; give it <inertial>, or fix it to a link that has one"
         )
     shape: Shape = Clump(parts) if parts else Point()
+    if twist is not None:
+        options["velocity"] = twist.at(one.pose.at(inertia.centre))
+        options["angular_velocity"] = twist.turning
     try:
         return scene.add(
             shape,
@@ -443,15 +471,7 @@ def _join(
         kind["second"] = in_b.along(joint.second)
     laws: dict[str, Any] = {}
     if joint.kind in WITH_LAWS:
-        laws = {
-            "start": coordinates.get(joint.name, 0.0),
-            "limits": joint.limits,
-            "friction": joint.friction or None,
-            "damping": joint.damping or None,
-            "armature": joint.armature or None,
-            "spring": joint.spring,
-            "motor": motors.get(joint.name) or _motor(robot, joint.name),
-        }
+        laws = {"start": coordinates.get(joint.name, 0.0), **_laws(robot, joint, motors)}
     try:
         scene.join(
             joint.kind,
@@ -460,20 +480,53 @@ def _join(
             at=in_b.at(joint.anchor),  # the point is one of the second body, which the coordinates move
             name=prefix + joint.name,
             **kind,
-            **{name: value for name, value in laws.items() if value is not None},
+            **laws,
         )
     except SceneError as error:
         raise SceneError(f"{joint.place}: {error}") from None
 
 
+def _stretch(
+    scene: Scene,
+    robot: Robot,
+    tendon: Stretch,
+    carrier: Mapping[str, tuple[Composite, Pose]],
+    of_link: Mapping[str, int | None],
+    motors: dict[str, Any],
+    prefix: str,
+) -> None:
+    """Add a tendon."""
+    ends = ((tendon.a, tendon.at), (tendon.b, tendon.to))
+    at, to = ((carrier[link][0].pose @ carrier[link][1]).at(point) for link, point in ends)
+    a, b = of_link[tendon.a], of_link[tendon.b]
+    laws = _laws(robot, tendon, motors)
+    try:
+        scene.join("stretch", a, b, at=at, to=to, name=prefix + tendon.name, **laws)
+    except SceneError as error:
+        raise SceneError(f"{tendon.place}: {error}") from None
+
+
+def _laws(robot: Robot, joint: RobotJoint | Stretch, motors: Mapping[str, Any]) -> dict[str, Any]:
+    """The laws along a joint or a tendon that it has."""
+    laws = {
+        "limits": joint.limits,
+        "friction": joint.friction or None,
+        "damping": joint.damping or None,
+        "armature": joint.armature or None,
+        "spring": joint.spring,
+        "motor": motors.get(joint.name) or _motor(robot, joint.name),
+    }
+    return {name: value for name, value in laws.items() if value is not None}
+
+
 def _motor(robot: Robot, joint: str) -> Any:
-    """The motor that the file puts on a joint, with a target of zero; None without."""
+    """The motor that the file puts on a joint; None without."""
     actuator = next((one for one in robot.actuators if one.joint == joint), None)
     if actuator is None:
         return None
     bound = math.inf if actuator.bound is None else actuator.bound
     if actuator.kind == "torque":
-        return TorqueMotor(0.0)
+        return TorqueMotor(actuator.target, bound, actuator.least)
     if actuator.kind == "velocity":
-        return VelocityMotor(0.0, bound)
-    return Servo(0.0, actuator.stiffness, actuator.damping, bound)
+        return VelocityMotor(actuator.target, bound)
+    return Servo(actuator.target, actuator.stiffness, actuator.damping, bound)

@@ -6,6 +6,7 @@ The records do not depend on scenes. Poses of links are in the frame of the pare
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -210,13 +211,43 @@ class Closure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """A tendon: the distance of two points of two links, with laws along it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, that of no joint.
+    a, b : str
+        Names of the links.
+    at, to : tuples of 3
+        The points, in the frames of a and of b.
+    limits, damping, friction, armature, spring, effort, place
+        As a :class:`RobotJoint` has them; a lower limit of None is none.
+    """
+
+    name: str
+    a: str
+    b: str
+    at: Vector
+    to: Vector
+    limits: tuple[float | None, float] | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    spring: tuple[float, float] | None = None
+    effort: float | None = None
+    place: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Actuator:
     """A motor on a joint.
 
     Parameters
     ----------
     name, joint : str
-        Names of both.
+        Its name, and that of the joint or the tendon.
     kind : "torque", "velocity" or "servo"
         As :mod:`clapas.dynamics.joints.laws` has them.
     stiffness, damping : float
@@ -225,6 +256,12 @@ class Actuator:
         Of a servo, 1 for critical damping, until its damping is known.
     bound : float, optional
         Largest effort (N·m, N).
+    least : float, optional
+        Least effort of a torque, where it is not −bound.
+    scale : float
+        Target per unit of its control in the file.
+    target : float
+        What it aims at from the start.
     """
 
     name: str
@@ -234,11 +271,14 @@ class Actuator:
     damping: float = 0.0
     damping_ratio: float = 0.0
     bound: float | None = None
+    least: float | None = None
+    scale: float = 1.0
+    target: float = 0.0
 
 
 @dataclass(frozen=True)
 class Keyframe:
-    """A named pose of a robot.
+    """A named pose of a robot, with its velocity and what its motors aim at.
 
     Parameters
     ----------
@@ -246,10 +286,20 @@ class Keyframe:
         Of its joints, by name (rad, m).
     poses : dict
         Of the links of free joints, by the names of these.
+    rates : dict
+        Of its joints, by name (rad/s, m/s).
+    twists : dict
+        Of free joints, by name: velocity of the origin of the link and angular velocity in its frame; of ball
+        joints the latter alone.
+    targets : dict
+        Of its motors, by the names of joints.
     """
 
     coordinates: dict[str, float]
     poses: dict[str, Pose]
+    rates: dict[str, float]
+    twists: dict[str, Vector]
+    targets: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,8 +316,8 @@ class Robot:
         Its links; a link called "world" is the world, with what stands there.
     joints : tuple of RobotJoint
         One for each link but those at the top, parents first.
-    followers, closures, actuators
-        Gears, joints that close loops, motors.
+    followers, closures, stretches, actuators
+        Gears, joints that close loops, tendons, motors.
     apart : tuple of (str, str)
         Pairs of links that never touch each other.
     keyframes : dict of Keyframe
@@ -276,6 +326,8 @@ class Robot:
         As in the file (m/s², s); None if not set.
     notes : tuple of str
         Unused parts of the file.
+    path : Path, optional
+        The file.
     """
 
     name: str
@@ -284,12 +336,14 @@ class Robot:
     joints: tuple[RobotJoint, ...]
     followers: tuple[Follower, ...] = ()
     closures: tuple[Closure, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
     keyframes: dict[str, Keyframe] = field(default_factory=dict)
     gravity: Vector | None = None
     dt: float | None = None
     notes: tuple[str, ...] = field(default=())
+    path: Path | None = None
 
     def __repr__(self) -> str:
         moving = sum(joint.kind not in ("fixed", "free") for joint in self.joints)

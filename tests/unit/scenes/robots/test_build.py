@@ -687,7 +687,7 @@ KEYS = """<mujoco><compiler angle="radian"/><worldbody><body name="trunk" pos="0
   <body name="leg"><joint name="hip x" axis="1 0 0"/><joint name="hip y" axis="0 1 0" range="-1 1"/>
     <geom size="0.1" pos="0 0 -0.5"/><body name="fixed"><geom size="0.1"/>
     <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 0" ref="0.1"/><geom size="0.1"/></body>
-  </body></body></body></worldbody><keyframe>
+  </body></body></body></worldbody><actuator><position joint="ankle" gear="2"/></actuator><keyframe>
   <key name="home" qpos="1 2 3 0 0 0 2 0.3 -0.4 0.5" ctrl="1"/><key qpos="{}"/></keyframe></mujoco>"""
 
 
@@ -702,6 +702,7 @@ def test_robots_start_at_a_keyframe_of_the_file(tmp_path: Path) -> None:
     assert sim.body("trunk").point((1, 0, 0)) == pytest.approx([10, 2, 3])  # half a turn about the vertical
     assert [sim.joint(name).angle for name in ("hip x", "hip y", "ankle")] == pytest.approx([0.3, -0.4, 0.7])
     assert not any("keyframe" in note for note in robot.notes)
+    assert sim.joint("ankle").target == 0.5
     assert clapas.Scene().load_robot(path, keyframe="1").name == "keys"
 
 
@@ -729,3 +730,192 @@ def test_a_keyframe_outside_of_limits_and_an_unknown_one_are_refused(tmp_path: P
         clapas.Scene().load_robot(path, keyframe="1")
     with pytest.raises(SceneError, match=r"no keyframe 'hom' .did you mean 'home'.*; there are 'home', '1'"):
         clapas.Scene().load_robot(path, keyframe="hom")
+
+
+MOVING = """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+  <body name="trunk" pos="0 0 1"><freejoint/><inertial pos="0.1 0 0.3" mass="1" diaginertia="1 1 1"/>
+    <body name="leg" pos="0 1 0"><joint name="hip x" axis="1 0 0" pos="0 0 0.1"/>
+      <joint name="hip y" axis="0 2 0" pos="0 0 0.1"/><geom size="0.1" pos="0 0 -0.5"/>
+      <body name="foot" pos="0 0 -1"><joint name="ankle" axis="0 1 1"/><geom size="0.1" pos="0.1 0 0"/></body>
+      <body name="bob" pos="0 0 -2"><joint name="neck" type="ball" pos="0 0 0.5"/><geom size="0.1"/></body>
+    </body><body name="arm" pos="0 -1 0"><joint name="x" type="slide" axis="2 0 0"/>
+      <joint name="turn" axis="0 1 0"/><joint name="askew" axis="0 1 1" pos="0.2 0 0"/>
+      <geom size="0.1" pos="0.3 0 0"/></body></body>
+  </worldbody><actuator><motor joint="x" gear="3"/><intvelocity joint="turn" kp="1"/>
+    <velocity joint="ankle" kv="2"/><position joint="hip x" kp="3"/></actuator>
+  <keyframe><key name="on" qpos="0 0 3 0.8 0 0.6 0 0.3 -0.4 0.5 1 0 0 0 0.2 0.6 -0.7"
+    qvel="1 2 3 0.1 0.2 0.3 -1.1 1.2 1.3 0 0 2 0.4 0.5 -0.6" ctrl="1 2 3 4"/>
+    <key name="set" ctrl="1 2 3 4"/><key name="short" ctrl="1 2 3"/><key name="few" qvel="1 2 3"/>
+  </keyframe></mujoco>"""
+
+
+def test_a_keyframe_sets_velocities_and_targets(tmp_path: Path) -> None:
+    """The rates of the joints are those of the key, and the joints let the bodies move on as they do."""
+    (path := tmp_path / "moving.xml").write_text(MOVING)
+    turn = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))  # x of the file is y of the world
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    options: dict[str, Any] = {"self_collision": False, "strict": False, "position": (5, 0, 0)}
+    robot = scene.load_robot(path, keyframe="on", orientation=turn, **options)
+    assert any("keyframe 'short' is left out: " in note and "ctrl must be 4" in note for note in robot.notes)
+    assert any("keyframe 'few' is left out: " in note and "qvel must be 15" in note for note in robot.notes)
+    sim = clapas.Simulation(scene, dt=1e-6)
+    rates = {"hip x": -1.1, "hip y": 1.2, "ankle": 1.3, "x": 0.4, "turn": 0.5, "askew": -0.6}
+    targets = {"x": 3.0, "ankle": 3.0, "hip x": 4.0}
+    assert sim.commands == targets
+    for name in targets:
+        sim.joint(name).target = {"ankle": 1.3, "hip x": 0.3}.get(name, 0.0)  # what is no force at the start
+    for _ in range(2):
+        for name, rate in rates.items():
+            assert sim.joint(name).rate == pytest.approx(rate, abs=1e-4), name
+        trunk, bob, leg = (sim.body(name) for name in ("trunk", "bob", "leg"))
+        own = Rotation.from_quat([0, 0.6, 0, 0.8]).apply([0.1, 0.2, 0.3])
+        assert trunk.angular_velocity == pytest.approx([-own[1], own[0], own[2]], abs=1e-4)
+        frame = Rotation.from_quat(np.roll(bob.orientation, -1))
+        between = frame.inv().apply(bob.angular_velocity - leg.angular_velocity)
+        assert np.linalg.norm(between) == pytest.approx(2.0, abs=1e-4)
+        arm = trunk.point((0, 0, 0)) - trunk.position
+        at_origin = trunk.velocity + np.cross(trunk.angular_velocity, arm)
+        assert at_origin == pytest.approx([-2, 1, 3], abs=1e-3)
+        sim.step(1)  # which the joints would change if velocities did not fit them
+
+
+def test_a_keyframe_may_be_targets_alone(tmp_path: Path) -> None:
+    (path := tmp_path / "moving.xml").write_text(MOVING)
+    scene = clapas.Scene()
+    own = {"x": clapas.TorqueMotor(7.0)}
+    scene.load_robot(path, keyframe="set", strict=False, motors=own, joints={"ankle": 0.2})
+    motors = {joint.name: joint.laws.motor for joint in scene.joints if joint.laws.motor}
+    assert {name: motor.target for name, motor in motors.items()} == {"x": 7.0, "ankle": 3.0, "hip x": 4.0}
+
+
+WORLDLY = """<mujoco model="ball"><worldbody>
+  <geom type="plane" size="1 1 1"/>{more}
+  <body name="ball" pos="0 0 0.1"><freejoint/><geom size="0.1"/></body></worldbody>{contact}</mujoco>"""
+STEP = '<geom type="box" size="0.1 0.1 0.1" pos="0.5 0 0"/>'
+
+
+def several(tmp_path: Path, *places: dict[str, Any], more: str = "", contact: str = "") -> Any:
+    (path := tmp_path / "ball.xml").write_text(WORLDLY.format(more=more, contact=contact))
+    scene = clapas.Scene()
+    for name in ("default", "ice"):
+        scene.material(name) if name != "default" else None
+        scene.law(name, "default", mu=0.3)
+    robots = [scene.load_robot(path, prefix=f"{k}/", **place) for k, place in enumerate(places)]
+    return scene, robots
+
+
+def test_robots_of_one_file_stand_on_one_floor(tmp_path: Path) -> None:
+    scene, _ = several(tmp_path, *({"position": (5 * k, k, 0)} for k in range(3)))
+    assert [body.name for body in scene.bodies if body.is_wall] == ["0/world plane 0"]
+    sim = clapas.Simulation(scene, dt=1e-3)
+    sim.step(20)
+    assert len(sim.contacts()) == 3
+    assert [sim.body(f"{k}/ball").position[2] for k in range(3)] == pytest.approx([0.1] * 3, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("place", "count"),
+    [
+        ({"orientation": (math.cos(0.4), 0, 0, math.sin(0.4)), "position": (3e3, 1, 0)}, 1),
+        ({"position": (3, 0, 0.01)}, 2),
+        ({"orientation": (1, 1e-6, 0, 0), "position": (3, 0, 0)}, 2),
+        ({"position": (3, 0, 0), "material": "ice"}, 2),
+    ],
+    ids=["turned about the vertical", "higher", "tilted", "of another material"],
+)
+def test_floors_are_shared_where_they_coincide(place: dict[str, Any], count: int, tmp_path: Path) -> None:
+    scene, _ = several(tmp_path, {}, place)
+    assert sum(body.is_wall for body in scene.bodies) == count
+
+
+def test_walls_with_bounds_are_shared_where_they_are_the_same(tmp_path: Path) -> None:
+    start = {"keyframe": "up"}
+    key = '<keyframe><key name="up" qpos="0 0 3 1 0 0 0"/></keyframe>'
+    scene, robots = several(tmp_path, {}, start, {"position": (1, 0, 0)}, more=STEP, contact=key)
+    assert [one.bodies["world"] for one in robots] == [1, 1, 4]
+    assert list(scene.numbers.values()) == list(range(len(scene.bodies)))
+
+
+def test_other_files_and_refused_robots_leave_the_floor_as_it_is(tmp_path: Path) -> None:
+    scene, _ = several(tmp_path, {})
+    (other := tmp_path / "other.xml").write_text(WORLDLY.format(more="", contact=""))
+    with pytest.raises(SceneError, match="already has this name"):
+        scene.load_robot(tmp_path / "ball.xml", prefix="0/")
+    assert len(scene.bodies) == 2
+    assert list(scene.worlds) == [0]
+    scene.load_robot(other, prefix="1/")
+    assert sum(body.is_wall for body in scene.bodies) == 2
+
+
+TENDONS = """<mujoco><compiler angle="radian"/><default><tendon damping="0.5"/></default>
+  <option gravity="0 0 -10"/><worldbody>
+  <site name="hook" pos="0 0 2"/>
+  <frame pos="1 0 0"><site name="beam" fromto="0 0 3 0 0 1" size="0.01"/></frame>
+  <body name="hung" pos="0 0 1"><joint name="down" type="slide" axis="0 0 1"/>
+    <geom size="0.1" mass="2"/><site name="eye" pos="0 0 0.25" rgba="1 0 0 1"/></body>
+  <body name="sprung" pos="1 0 1"><joint name="up" type="slide" axis="0 0 1"/><geom size="0.1" mass="3"/>
+    <site name="top"/><site name="unused"/></body></worldbody>
+  <tendon><spatial name="rope" range="0 0.8" damping="0" rgba="1 0 0 1" width="0.01">
+      <site site="hook"/><site site="eye"/></spatial>
+    <spatial stiffness="50" {spring}><site site="top"/><site site="beam"/></spatial></tendon>
+  <actuator><motor tendon="rope" gear="-2" ctrlrange="0 5"/></actuator></mujoco>"""
+
+
+def tendons(tmp_path: Path, spring: str = "", **options: Any) -> clapas.Simulation:
+    (path := tmp_path / "tendons.xml").write_text(TENDONS.format(spring=spring))
+    scene = clapas.Scene()
+    scene.law(mu=0.5)
+    robot = scene.load_robot(path, **options)
+    assert "without part in the motion, left out: 1 <site>" in robot.notes
+    assert robot.joints == tuple(
+        options.get("prefix", "") + name for name in ("down", "up", "rope", "tendon 1")
+    )
+    return clapas.Simulation(scene, dt=1e-3)
+
+
+def test_tendons_between_two_sites_are_ropes_springs_and_winches(tmp_path: Path) -> None:
+    sim = tendons(tmp_path, position=(3, 0, 1), prefix="a ")
+    rope, spring = sim.joint("a rope"), sim.joint("a tendon 1")
+    assert (rope.position, spring.position) == pytest.approx((0.75, 1.0))
+    assert spring.definition.laws.spring == (50.0, 1.0)  # at rest in the reference pose
+    assert spring.definition.laws.damping == 0.5
+    sim.step(1)
+    assert spring.effort == pytest.approx(-(0.5 * 0.01 + 50 * 0.25 * 1e-5), rel=1e-3)
+    sim.step(500)
+    assert rope.position == pytest.approx(0.8, abs=1e-9)
+    assert rope.effort == pytest.approx(-20.0, rel=1e-6)
+    rope.target = -100.0  # cut at −2 × 5: half of the weight
+    sim.step(1)
+    assert rope.effort == pytest.approx(-20.0, rel=1e-6)
+    assert rope.definition.laws.motor == clapas.TorqueMotor(0.0, 0.0, -10.0)
+    sim.step(1000)
+    decay, time = 0.5 / (2 * 3), 1.502  # of m ẍ + c ẋ + k x = m g
+    omega = math.sqrt(50 / 3 - decay**2)
+    swing = math.exp(-decay * time) * (math.cos(omega * time) + decay / omega * math.sin(omega * time))
+    assert spring.position == pytest.approx(1.0 + 3 * 10 / 50 * (1.0 - swing), abs=1e-3)
+
+
+def test_a_tendon_has_the_length_at_rest_and_the_motor_that_it_is_given(tmp_path: Path) -> None:
+    winch = clapas.VelocityMotor(-0.1)
+    sim = tendons(tmp_path, spring='springlength="0.7"', motors={"rope": winch}, joints={"up": 0.2})
+    spring = sim.joint("tendon 1")
+    assert spring.definition.laws.spring == (50.0, 0.7)
+    assert spring.position == pytest.approx(0.8)
+    sim.step(100)
+    assert sim.joint("down").position == pytest.approx(0.1 * (0.1 - 0.5e-3))  # from rest
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            'range="0.2 0.5"',
+            r"<spatial>: joint 'tendon 1': it starts at 1.0, outside of its limits 0.2 to 0.5",
+        ),
+        ('range="2 1"', "range must be a lower and an upper bound"),
+    ],
+)
+def test_tendons_that_cannot_be(words: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises((FormatError, SceneError), match=said):
+        tendons(tmp_path, spring=words)

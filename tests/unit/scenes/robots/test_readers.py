@@ -239,10 +239,9 @@ def test_motors_springs_and_friction() -> None:
     assert (spin.kind, spin.bound) == ("velocity", 4.0)
     words = " ".join(robot.notes)
     for said in (
-        "with gear 2: its target is the effort of the joint itself",
-        "in terms of the control in MJCF, effort = 2 × control",
-        "largest effort of the motor of 'rail', 10, is left out: targets are not cut",
-        "ctrlrange",
+        "targets of actuators are those of the joints themselves",
+        "in terms of the control in MJCF, effort = 2 × control (of 'rail')",
+        "ctrlrange of <position> is left out",
         "gain kv",
     ):
         assert said in words
@@ -376,6 +375,23 @@ def test_replicates_that_cannot_be(words: str, said: str, tmp_path: Path) -> Non
         read_robot(path)
 
 
+def test_motors_of_tendons_are_replicated_with_them(tmp_path: Path) -> None:
+    (path := tmp_path / "winches.xml").write_text(
+        """<mujoco><worldbody><site name="hook" pos="0 0 1"/><replicate count="2" offset="1 0 0">
+        <body name="load"><freejoint/><geom size="0.1"/><site name="eye" pos="0 0 0.1"/></body></replicate>
+        </worldbody><actuator><motor tendon="rope"/></actuator><tendon><spatial name="rope" range="0 2">
+        <site site="hook"/><site site="eye"/></spatial></tendon></mujoco>"""
+    )
+    robot = read_robot(path)
+    assert [(one.name, one.a, one.b) for one in robot.stretches] == [
+        ("rope0", "world", "load0"),
+        ("rope1", "world", "load1"),
+    ]
+    assert [one.joint for one in robot.actuators] == ["rope0", "rope1"]
+    assert robot.stretches[1].limits == (None, 2.0)
+    assert (robot.stretches[1].at, robot.stretches[1].to) == ((0.0, 0.0, 1.0), (0.0, 0.0, 0.1))
+
+
 @pytest.mark.parametrize(("of_joint", "bound"), [(4.0, 4.0), (40.0, 16.0)])
 def test_an_actuator_is_bound_by_its_joint_and_by_itself(
     of_joint: float, bound: float, tmp_path: Path
@@ -386,6 +402,60 @@ def test_an_actuator_is_bound_by_its_joint_and_by_itself(
         "<actuator><position joint='j' gear='2' forcerange='-8 8'/></actuator></mujoco>"
     )
     assert [one.bound for one in read_robot(path).actuators] == [bound]
+
+
+@pytest.mark.parametrize(
+    ("words", "least", "most"),
+    [
+        ("gear='3' ctrlrange='-2 2'", None, 6.0),
+        ("gear='3' ctrlrange='-2 2' ctrllimited='false'", None, None),
+        ("gear='3' ctrlrange='-2 2' forcerange='-1 1'", None, 3.0),
+        ("gear='-3' ctrlrange='-1 2'", -6.0, 3.0),
+        ("gear='3' ctrlrange='0 9' forcerange='-4 3'", 0.0, 9.0),
+        ("gear='30' ctrlrange='-1 1'", None, 20.0),
+    ],
+)
+def test_the_effort_of_a_motor_is_cut_where_the_file_cuts_it(
+    words: str, least: float | None, most: float | None, tmp_path: Path
+) -> None:
+    of_joint = "actuatorfrcrange='-20 20'" if "30" in words else ""
+    (path := tmp_path / "bound.xml").write_text(
+        f"<mujoco><worldbody><body><joint name='j' {of_joint}/><geom size='0.1'/></body></worldbody>"
+        f"<actuator><motor joint='j' {words}/></actuator></mujoco>"
+    )
+    robot = read_robot(path)
+    assert [(one.least, one.bound) for one in robot.actuators] == [(least, most)]
+    assert not any("range" in note for note in robot.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("ctrlrange='1 2' forcerange='-1 0.5'", "ctrlrange leaves no effort"),
+        ("ctrlrange='2 1'", "ctrlrange must be a lower and an upper bound, got 2 and 1"),
+    ],
+)
+def test_ranges_of_motors_that_cannot_be(words: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=said):
+        actuator_of(tmp_path, f"<motor joint='tip' {words}/>")
+
+
+def test_notes_on_actuators_are_one_for_all_of_a_sort(tmp_path: Path) -> None:
+    bodies = "".join(
+        f"<body><joint name='j{k}'/><joint name='v{k}' axis='1 0 0'/><geom size='0.1'/></body>"
+        for k in range(6)
+    )
+    acting = "".join(
+        f"<motor joint='j{k}' gear='{2 + k // 5}'/><velocity joint='v{k}' kv='2'/>" for k in range(6)
+    )
+    (path := tmp_path / "many.xml").write_text(
+        f"<mujoco><worldbody>{bodies}</worldbody><actuator>{acting}</actuator></mujoco>"
+    )
+    first, second = read_robot(path).notes
+    assert first.startswith("velocity actuators of 'v0', 'v1', 'v2', 'v3' and 2 more: they hold their rates")
+    assert second.endswith(
+        "effort = 2 × control (of 'j0', 'j1', 'j2', 'j3' and 1 more), effort = 3 × control (of 'j5')"
+    )
 
 
 def test_loops_gears_and_several_joints() -> None:
@@ -504,7 +574,7 @@ MJCF_ERRORS = {
     ),
     "general actuator": (
         BODY.format("") + "<actuator><general/></actuator>",
-        "<general>: actuators act on joints: it needs the attribute 'joint'",
+        "<general>: actuators act on joints and tendons: it needs the attribute 'joint' or 'tendon'",
     ),
     "muscle": (BODY.format("") + "<actuator><muscle/></actuator>", "<muscle>: this element is not known"),
     "unknown attribute": (BODY.format('<joint damp="1"/>'), "the attribute 'damp' is not known"),
@@ -575,6 +645,32 @@ MJCF_ERRORS = {
         BODY.format("") + "<tendon><spatial><site site='a'/></spatial></tendon>",
         "this element is not known or not supported",
     ),
+    "tendon over three sites": (
+        BODY.format("<site name='a'/>")
+        + "<tendon><spatial>"
+        + 3 * "<site site='a'/>"
+        + "</spatial></tendon>",
+        "<spatial>: this element is not known or not supported",
+    ),
+    "site of a tendon": (
+        BODY.format("<site name='a'/>")
+        + "<tendon><spatial><site site='a'/><site site='b'/></spatial></tendon>",
+        "there is no site 'b'",
+    ),
+    "slack spring": (
+        BODY.format("<site name='a'/>") + "<tendon><spatial stiffness='1' springlength='0 1'>"
+        "<site site='a'/><site site='a'/></spatial></tendon>",
+        "a spring that is slack between two lengths is not supported",
+    ),
+    "names of tendons": (
+        BODY.format("<joint name='j'/><site name='a'/>")
+        + "<tendon><spatial name='j'><site site='a'/><site site='a'/></spatial></tendon>",
+        "a joint or a tendon is called 'j'",
+    ),
+    "motor of a tendon": (
+        BODY.format("") + "<actuator><motor tendon='t'/></actuator>",
+        "there is no tendon between two sites called 't'",
+    ),
     "mass": (
         BODY.format('<inertial pos="0 0 0" mass="0" diaginertia="1 1 1"/>'),
         "mass must be positive, got 0",
@@ -592,7 +688,7 @@ MJCF_ERRORS = {
         "gear must be one number",
     ),
     "force": (
-        BODY.format("<joint name='j'/>") + "<actuator><motor joint='j' forcerange='-1 2'/></actuator>",
+        BODY.format("<joint name='j'/>") + "<actuator><position joint='j' forcerange='-1 2'/></actuator>",
         "forcerange must be symmetric",
     ),
     "two motors": (

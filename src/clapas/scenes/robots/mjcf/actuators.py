@@ -1,4 +1,4 @@
-"""Actuators of MJCF, which act on joints through a gear.
+"""Actuators of MJCF, which act on joints and on tendons through a gear.
 
 What an actuator exerts is gain · control + b0 + b1 · gear · x + b2 · gear · x', times the gear, for a
 coordinate x. Without the terms in x it is a motor with a torque, with b1 < 0 a servo of stiffness −gear² b1
@@ -16,57 +16,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from clapas.scenes.robots.description import Actuator, Link, Pose, RobotJoint
-from clapas.scenes.robots.mjcf.joints import largest
+from clapas.scenes.robots.description import Actuator, Link, Pose, RobotJoint, Stretch
+from clapas.scenes.robots.mjcf.joints import bounds, largest
 from clapas.scenes.robots.xml import Node
 
 KINDS = ("motor", "position", "velocity", "general")
+TARGETS = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}
+MOST_NAMED = 4  # joints in a note
 ADVICE = "drive the joint by a motor of your own: motors={'%s': …} of load_robot, or its effort in the loop"
 
 
-def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], notes: list[str]) -> Actuator:
-    """A motor on one of the joints, that none of the other actuators moves."""
-    if not node.has("joint"):
-        raise node.error("actuators act on joints: it needs the attribute 'joint'")
-    joint = node.text("joint")
-    driven = next((one for one in joints if one.name == joint), None)
+def read_actuator(
+    node: Node, joints: Sequence[RobotJoint], tendons: Sequence[Stretch], others: Sequence[Actuator]
+) -> Actuator:
+    """A motor on one of the joints or tendons, that none of the other actuators moves."""
+    word = "tendon" if node.has("tendon") else "joint"
+    if not node.has(word):
+        raise node.error("actuators act on joints and tendons: it needs the attribute 'joint' or 'tendon'")
+    joint, known = node.text(word), tendons if word == "tendon" else joints
+    driven = next((one for one in known if one.name == joint), None)
     if driven is None:
-        raise node.error(f"there is no joint '{joint}'")
+        what = "tendon between two sites called" if word == "tendon" else "joint"
+        raise node.error(f"there is no {what} '{joint}'")
     gears = node.numbers("gear", (1.0,))
     if not gears or gears[0] == 0.0 or any(gears[1:]):
         raise node.error(f"gear must be one number that is not zero, got {list(gears)}")
     gear = gears[0]
-    force = largest(node, "forcerange", "forcelimited")
-    bounds = [driven.effort] if driven.effort is not None else []
-    bounds += [abs(gear) * force] if force is not None else []
-    bound = min(bounds, default=None)
     gain, bias, ratio = _terms(node, joint)
-    kind = "torque"
-    if bias[1]:
-        kind = "servo"
-    elif bias[2]:
-        kind = "velocity"
-        notes.append(
-            f"velocity actuator of '{joint}': it holds its rate exactly, up to its largest effort, "
-            "instead of with the gain kv"
-        )
-    elif bound is not None:
-        notes.append(
-            f"largest effort of the motor of '{joint}', {bound:g}, is left out: targets are not cut: "
-            "cut them in the loop"
-        )
+    if ratio and isinstance(driven, Stretch):
+        raise node.error("a damping ratio along a tendon is not supported; give the damping, kv")
+    kind = "servo" if bias[1] else "velocity" if bias[2] else "torque"
     # What the target is per unit of control.
     scale = gear * gain if kind == "torque" else gain / (gear * -(bias[1] or bias[2]))
-    if scale != 1.0:
-        word = {"torque": "effort", "servo": "coordinate", "velocity": "rate"}[kind]
-        means = f"actuator of '{joint}'" + (f" with gear {gear:g}" if gear != 1.0 else "")
-        notes.append(
-            f"{means}: its target is the {word} of the joint itself; in terms of the control in MJCF, "
-            f"{word} = " + (f"{scale:g} × control" if kind == "torque" else f"control / {1.0 / scale:g}")
-        )
+    least, bound = _efforts(node, driven, gear, scale if kind == "torque" else None)
     name = node.text("name", f"{joint} {kind}")
     if any(other.joint == joint for other in others):
-        raise node.error(f"joint '{joint}' has another actuator; one is allowed")
+        raise node.error(f"{word} '{joint}' has another actuator; one is allowed")
     return Actuator(
         name=name,
         joint=joint,
@@ -75,7 +60,60 @@ def read_actuator(node: Node, joints: list[RobotJoint], others: list[Actuator], 
         damping=-(gear**2) * bias[2] if kind == "servo" else 0.0,
         damping_ratio=ratio,
         bound=bound,
+        least=least,
+        scale=scale,
     )
+
+
+def _efforts(
+    node: Node, joint: RobotJoint | Stretch, gear: float, scale: float | None
+) -> tuple[float | None, float | None]:
+    """The least effort, if it is not minus the largest, and the largest; None where there is none.
+
+    Efforts of a torque are also cut where its control is; ``scale`` is the effort per unit of it.
+    """
+    most = math.inf if joint.effort is None else joint.effort
+    if scale is None:
+        force = largest(node, "forcerange", "forcelimited")
+        most = min(most, math.inf if force is None else abs(gear) * force)
+        return None, most if most < math.inf else None
+    low, high = -most, most
+    for name, flag, factor in (("forcerange", "forcelimited", gear), ("ctrlrange", "ctrllimited", scale)):
+        ends = bounds(node, name, flag)
+        if ends is not None:
+            first, last = sorted(factor * end for end in ends)
+            low, high = max(low, first), min(high, last)
+            if low > high:
+                raise node.error(f"{name} leaves no effort that the other ranges allow")
+    return None if low == -high else low, None if high == math.inf else high
+
+
+def notes_on(actuators: Sequence[Actuator]) -> list[str]:
+    """What is to be known of actuators, one line for all of a sort."""
+    notes, meanings = [], dict[str, list[str]]()
+    rates = [one.joint for one in actuators if one.kind == "velocity"]
+    if rates:
+        notes.append(
+            f"velocity actuators of {_named(rates)}: they hold their rates exactly, up to their largest "
+            "efforts, instead of with the gain kv"
+        )
+    for one in actuators:
+        if one.scale != 1.0:
+            control = f"{one.scale:g} × control" if one.kind == "torque" else f"control / {1.0 / one.scale:g}"
+            meanings.setdefault(f"{TARGETS[one.kind]} = {control}", []).append(one.joint)
+    if meanings:
+        notes.append(
+            "targets of actuators are those of the joints themselves: in terms of the control in MJCF, "
+            + ", ".join(f"{meaning} (of {_named(joints)})" for meaning, joints in meanings.items())
+        )
+    return notes
+
+
+def _named(joints: Sequence[str]) -> str:
+    """Joints by name, or some of them where there are many."""
+    more = len(joints) - MOST_NAMED
+    names = ", ".join(f"'{name}'" for name in joints[:MOST_NAMED])
+    return names + (f" and {more} more" if more > 0 else "")
 
 
 def _terms(node: Node, joint: str) -> tuple[float, tuple[float, float, float], float]:

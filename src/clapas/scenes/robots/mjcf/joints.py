@@ -85,13 +85,24 @@ def resisting(ball: RobotJoint) -> RobotJoint:
 
 def largest(node: Node, name: str, flag: str) -> float | None:
     """The largest effort, from a symmetric range."""
+    found = bounds(node, name, flag)
+    if found is None:
+        return None
+    low, high = found
+    if not math.isclose(low, -high) or high <= 0.0:
+        raise node.error(f"{name} must be symmetric about 0, got {low:g} to {high:g}")
+    return high
+
+
+def bounds(node: Node, name: str, flag: str) -> tuple[float, float] | None:
+    """A range that may be switched off by a flag; None if it is, or not given."""
     if not node.flag(flag, node.has(name)):
         node.used.add(name)
         return None
     low, high = node.vector(name, 2)
-    if not math.isclose(low, -high) or high <= 0.0:
-        raise node.error(f"{name} must be symmetric about 0, got {low:g} to {high:g}")
-    return high
+    if low > high:
+        raise node.error(f"{name} must be a lower and an upper bound, got {low:g} and {high:g}")
+    return low, high
 
 
 def together(joints: list[RobotJoint], notes: list[str]) -> RobotJoint | None:

@@ -24,9 +24,10 @@ from clapas.scenes.robots.description import (
     Pose,
     Robot,
     RobotJoint,
+    Stretch,
 )
 from clapas.scenes.robots.leftovers import notes_of
-from clapas.scenes.robots.mjcf.actuators import KINDS, damped, read_actuator
+from clapas.scenes.robots.mjcf.actuators import KINDS, damped, notes_on, read_actuator
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.mjcf.geoms import Geoms
 from clapas.scenes.robots.mjcf.includes import put_in_place
@@ -35,6 +36,7 @@ from clapas.scenes.robots.mjcf.keyframes import read_keyframes
 from clapas.scenes.robots.mjcf.masses import Masses
 from clapas.scenes.robots.mjcf.relations import link_of, read_equality
 from clapas.scenes.robots.mjcf.replicas import replicate
+from clapas.scenes.robots.mjcf.tendons import is_between_two_sites, read_spatial
 from clapas.scenes.robots.mjcf.unread import IGNORED, UNUSED
 from clapas.scenes.robots.xml import Node
 
@@ -55,7 +57,7 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
     reader = _Reader(root)
     reader.read()
     links = reader.masses.scaled(reader.links)
-    keyframes = read_keyframes(root, reader.joints, reader.notes)
+    keyframes = read_keyframes(root, reader.joints, reader.controls, reader.notes)
     return Robot(
         name=root.text("model", root.path.stem),
         format="MJCF",
@@ -63,6 +65,7 @@ def read_mjcf(root: Node, strict: bool = True) -> Robot:
         joints=tuple(reader.joints),
         followers=tuple(reader.followers),
         closures=tuple(reader.closures),
+        stretches=tuple(reader.stretches),
         actuators=damped(reader.actuators, reader.joints, links),
         apart=tuple(reader.apart),
         keyframes=keyframes,
@@ -79,7 +82,10 @@ class _Reader:
         self.joints: list[RobotJoint] = []
         self.followers: list[Follower] = []
         self.closures: list[Closure] = []
+        self.sites: dict[str, tuple[str, Node]] = {}
+        self.stretches: list[Stretch] = []
         self.actuators: list[Actuator] = []
+        self.controls: list[Actuator | None] = []  # of all actuators, also of those that are left out
         self.apart: list[tuple[str, str]] = []
         self.notes: list[str] = []
         self.defaults: dict[str, dict[str, dict[str, str]]] = {}
@@ -111,14 +117,20 @@ class _Reader:
             raise root.error("it needs an element <worldbody>")
         self._geoms_of_world(worlds)
         for world in worlds:
+            self._sites(world, WORLD, "")
             for body, childclass in self._within(world, "", "body"):
                 self._body(body, WORLD, childclass)
-        for actuators in root.all("actuator"):
-            for node in actuators.all(*KINDS):
-                self._filled(node, "")
-                self.actuators.append(read_actuator(node, self._coordinates, self.actuators, self.notes))
         for tendons in root.all("tendon"):
-            self._fixed_tendons(tendons)
+            self._tendons(tendons)
+        for actuators in root.all("actuator"):
+            known = actuators.all(*KINDS)
+            for node in actuators.nodes:
+                if node in known:
+                    self._filled(node, "")
+                    known_to = self._coordinates, self.stretches, self.actuators
+                    self.actuators.append(read_actuator(node, *known_to))
+                self.controls.append(self.actuators[-1] if node in known else None)
+        self.notes += notes_on(self.actuators)
         for contact in root.all("contact"):
             for exclude in contact.all("exclude"):
                 exclude.used.add("name")
@@ -180,18 +192,26 @@ class _Reader:
                 raise inner.error("a <default> inside another needs the attribute 'class'")
             self._default(inner, own)
 
-    def _filled(self, node: Node, childclass: str) -> Node:
-        """An element with the attributes of its class."""
+    def _filled(self, node: Node, childclass: str, tag: str | None = None) -> Node:
+        """An element with the attributes of its class, where it may have another name."""
         name = node.text("class", childclass or "main")
         if name not in self.defaults and name != "main":
             raise node.error(f"there is no class '{name}' among the defaults")
-        for key, value in self.defaults.get(name, {}).get(node.tag, {}).items():
+        for key, value in self.defaults.get(name, {}).get(tag or node.tag, {}).items():
             if key != "class":
                 node.attributes.setdefault(key, value)
         return node
 
-    def _fixed_tendons(self, tendons: Node) -> None:
-        """Note the fixed tendons (weighted sums of coordinates), which are not supported."""
+    def _tendons(self, tendons: Node) -> None:
+        """Read tendons between two sites; note the fixed ones, sums of coordinates, as left out."""
+        for node in tendons.nodes:
+            if node.tag == "spatial" and is_between_two_sites(node):
+                node.is_used = True
+                self._filled(node, "", "tendon")
+                names = [one.name for one in self._coordinates] + [one.name for one in self.stretches]
+                number = len(self.stretches)
+                read = read_spatial(node, number, self.sites, self.frames, self.joints, names)
+                self.stretches.append(read)
         for node in tendons.all("fixed"):
             for inner in (node, *node.all("joint")):
                 inner.used |= set(inner.attributes)
@@ -230,6 +250,7 @@ class _Reader:
         inertial = node.one("inertial")
         given = None if inertial is None else self._inertial(inertial)
         inertia = self.masses.of_body(given, [found for _, own in geoms for found in own])
+        self._sites(node, name, childclass)
         pose = self.frames.pose(node)
         self.links.append(
             Link(
@@ -302,6 +323,13 @@ class _Reader:
         else:
             tensor = np.diag(node.vector("diaginertia", 3))
         return Inertia(mass, (0.0, 0.0, 0.0), tensor).seen_from(pose)
+
+    def _sites(self, node: Node, body: str, childclass: str) -> None:
+        """Keep the sites of a body for the tendons that name them; as looks they stay unread."""
+        for site, own in self._within(node, childclass, "site"):
+            site.is_used = False
+            if site.has("name"):
+                self.sites[site.attributes["name"]] = body, self._filled(site, own)
 
     # ---------------------------------------------------------------- geoms
 

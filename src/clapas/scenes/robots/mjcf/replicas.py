@@ -23,6 +23,7 @@ REFERENCES = {
     **dict.fromkeys(("body", "body1", "body2"), "body"),
     **dict.fromkeys(("geom", "geom1", "geom2"), "geom"),
     **dict.fromkeys(("site", "site1", "site2"), "site"),
+    **dict.fromkeys(("tendon", "tendon1", "tendon2"), "tendon"),
 }
 
 
@@ -89,9 +90,14 @@ def _names(node: Node) -> set[tuple[str, str]]:
 
 def _copy_references(root: Node, names: set[tuple[str, str]], suffixes: list[str]) -> None:
     """Put copies in place of the elements that name one of these; what else they name stays."""
-    for section in root.nodes:
-        if section.tag in REFERRING:
-            section.nodes = [one for node in section.nodes for one in _referring(node, names, suffixes)]
+    sections = [section for section in root.nodes if section.tag in REFERRING]
+    for section in sorted(sections, key=lambda one: one.tag != "tendon"):  # others name copies of tendons
+        copies = [_referring(node, names, suffixes) for node in section.nodes]
+        if section.tag == "tendon":
+            pairs = zip(section.nodes, copies, strict=True)
+            copied = [node for node, twins in pairs if node not in twins]
+            names = names | {("tendon", one.attributes["name"]) for one in copied if "name" in one.attributes}
+        section.nodes = [one for twins in copies for one in twins]
 
 
 def _referring(node: Node, names: set[tuple[str, str]], suffixes: list[str]) -> list[Node]:

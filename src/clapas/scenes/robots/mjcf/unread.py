@@ -17,7 +17,8 @@ IGNORED = {
     **{f"{name} of <mesh>": "" for name in ("name", "maxhullvert", "smoothnormal")},
     **{f"{name} of <joint>": "" for name in ("group", "user", "pos", "axis")},
     **{f"{name} of <body>": "" for name in ("user", "sleep")},
-    **{f"{name} of <{tag}>": "" for name in ("group", "user") for tag in KINDS},
+    **{f"{name} of <{tag}>": "" for name in ("group", "user") for tag in (*KINDS, "spatial")},
+    **{f"{name} of <spatial>": "" for name in ("rgba", "material", "width")},
     **{
         f"{name} of <compiler>": ""
         for name in "autolimits texturedir assetdir discardvisual fusestatic strippath usethread "
@@ -37,8 +38,9 @@ UNUSED = {
         for name in ("solref", "solimp", "margin", "gap", "solmix", "priority")
     },
     **{
-        f"{name} of <joint>": "limits and friction in joints are exact"
+        f"{name} of <{tag}>": "limits and friction in joints are exact"
         for name in ("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin")
+        for tag in ("joint", "spatial")
     },
     "springdamper of <joint>": "give stiffness and damping",
     "condim of <geom>": "friction against sliding only",
