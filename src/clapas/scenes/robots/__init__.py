@@ -9,7 +9,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clapas.errors import FormatError, warn
+from clapas.errors import FormatError, known_keywords, warn
 from clapas.scenes.overlaps import overlapping
 from clapas.scenes.robots.build import LoadedRobot, add_robot, friction_name
 from clapas.scenes.robots.description import Robot
@@ -68,6 +68,7 @@ def read_robot(
     return robot
 
 
+@known_keywords
 def load_robot(
     scene: Scene,
     path: str | os.PathLike[str],
