@@ -7,17 +7,22 @@ these; errors inside the package are assertions.
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import sys
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from clapas.units import counted
 
 if TYPE_CHECKING:
     from clapas.solvers.solution import Solution
 
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LISTED = 60  # names that an error lists in full
 
@@ -51,6 +56,10 @@ class UnknownName(SettingsError, KeyError):
 
     def __str__(self) -> str:
         return Exception.__str__(self)  # a KeyError would put its message in quotes
+
+
+class UnknownKeyword(SettingsError, TypeError):
+    """A keyword that a function does not take; also a TypeError, which Python raises for it."""
 
 
 class OutOfRange(SettingsError, IndexError):
@@ -98,9 +107,42 @@ def require_settings(owner: str, given: Iterable[str], known: Collection[str]) -
     """
     for key in given:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise SettingsError(f"{owner} has no setting '{key}'{hint}: it has {', '.join(known) or 'none'}")
+            raise SettingsError(_no_setting(owner, key, known))
+
+
+def require_keywords(owner: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Check that a function takes every keyword given to it."""
+    for key in given:
+        if key not in known:
+            raise UnknownKeyword(_no_setting(owner, key, known))
+
+
+def _no_setting(owner: str, key: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"{owner} has no setting '{key}'{hint}: it has {', '.join(known) or 'none'}"
+
+
+def known_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function refuse keywords that it does not take with the closest one that it does.
+
+    >>> @known_keywords
+    ... def add(position, *, mass=None): ...
+    >>> add(positon=(0, 0, 1))
+    Traceback (most recent call last):
+    ...
+    clapas.errors.UnknownKeyword: add has no setting 'positon' (did you mean position?): it has position, mass
+    """
+    known = list(inspect.signature(function).parameters)
+    if known[:1] == ["scene"]:  # a verb: what it is a method of
+        known = known[1:]
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        require_keywords(function.__name__, kwargs, known)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 class MissingDependency(Error, ImportError):

@@ -211,7 +211,7 @@ class LCPReport:
         ]
         if self.distance is not None:
             rows.append(("energy distance", self.distance))
-        head = f"{self.active} unknown{'s' * (self.active != 1)} with w = 0"
+        head = f"{self.active} unknown{'s' * (self.active != 1)} where w rather than z is to vanish"
         return "\n".join([head, *(f"  {name:<22}{value + 0.0: .3e}" for name, value in rows)])
 
 

@@ -5,6 +5,7 @@ The residual decides; the other numbers say *how* a solution is wrong.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clapas.convex.threshold import ThresholdFriction, Thresholds
+from clapas.linalg.exact import nearest_power_of_two
 from clapas.linalg.norms import SAFE, norm
 from clapas.problems import coulomb
 from clapas.typing import Array, Mask
@@ -97,22 +99,37 @@ def measure(problem: ContactProblem, r: Array, v: npt.ArrayLike | None = None) -
     response = scaled.response
     # Both residuals share one scale, that of ContactProblem.residual.
     scale = scaled.free_speed or norm(response[:, None] * r) or 1.0
-    natural = response[:, None] * coulomb.natural_map(u, r, mu, 1.0 / response)
-    f_thesis = coulomb.alart_curnier(u, r, mu, np.ones_like(mu))
+    # Squares of velocities and impulses must neither overflow nor vanish: the law does not depend on units.
+    x = response[:, None] * r
+    speed, size = _unit(max(norm(u), norm(x))), _unit(norm(r))
+    natural = coulomb.natural_map(u / speed, x / speed, mu, np.ones_like(mu))
+    gap = float(coulomb.bipotential(u / speed, r / size, mu).sum())
+    angle = _slip_angle(u / speed, x / speed)
+    with np.errstate(over="ignore", invalid="ignore"):  # powers beyond any number are told as infinite
+        f_thesis = float(np.sum(coulomb.alart_curnier(u, r, mu, np.ones_like(mu)) ** 2))
+        complementarity = np.abs(u[:, 0] * r[:, 0])
+        dissipation = -np.sum(u[:, 1:] * r[:, 1:])
     return Report(
         residual=problem.residual(r, v),
-        natural_map=norm(natural) / scale,
-        thesis_criterion=float(np.sum(f_thesis**2)) / max(1, 2 * r.size),
-        bipotential_gap=float(coulomb.bipotential(u, r, mu).sum()),
+        natural_map=norm(natural) / (scale / speed),
+        thesis_criterion=f_thesis / max(1, 2 * r.size),
+        bipotential_gap=gap * speed * size,
         penetration=float(np.max(-u[:, 0], initial=0.0)),
-        cone_violation=_largest_norm(r - problem.cone.project(r)),
-        complementarity=float(np.max(np.abs(u[:, 0] * r[:, 0]), initial=0.0)),
-        slip_direction_error=float(np.max(_slip_angle(u, r)[sliding & _slips(scaled, u)], initial=0.0)),
-        dissipation=float(-np.sum(u[:, 1:] * r[:, 1:])),
+        cone_violation=size * _largest_norm((r - problem.cone.project(r)) / size),
+        complementarity=float(np.max(complementarity, initial=0.0)),
+        slip_direction_error=float(np.max(angle[sliding & _slips(scaled, u)], initial=0.0)),
+        dissipation=float(dissipation),
         open=int(is_open.sum()),
         sticking=int(sticking.sum()),
         sliding=int(sliding.sum()),
     )
+
+
+def _unit(size: float) -> float:
+    """A power of two near a size whose square is no number, else 1."""
+    if size == 0.0 or not math.isfinite(size) or SAFE < size < 1.0 / SAFE:
+        return 1.0
+    return float(nearest_power_of_two(size))
 
 
 def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Mask, Mask, Mask]:
@@ -151,8 +168,9 @@ def modes(problem: ContactProblem, r: Array, u: Array | None = None) -> tuple[Ma
 
 
 def _slips(problem: ContactProblem, u: Array) -> Mask:
-    fastest = np.max(np.linalg.norm(problem.q, axis=1), initial=0.0)
-    return np.asarray(np.linalg.norm(u[:, 1:], axis=1) > SLOW * fastest)
+    unit = _unit(max(norm(u), problem.free_speed))
+    fastest = np.max(np.linalg.norm(problem.q / unit, axis=1), initial=0.0)
+    return np.asarray(np.linalg.norm(u[:, 1:] / unit, axis=1) > SLOW * fastest)
 
 
 def _slip_angle(u: Array, r: Array) -> Array:

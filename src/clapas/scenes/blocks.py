@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clapas.errors import MissingDependency, SceneError, warn
+from clapas.errors import MissingDependency, SceneError, known_keywords, warn
 from clapas.geometry import checks
 from clapas.geometry.convex_parts import exact_parts
 from clapas.geometry.meshfiles import MeshFile, read_objects
@@ -196,6 +196,7 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
+@known_keywords
 def add_blocks(
     scene: Scene,
     path: str | os.PathLike[str],

@@ -16,7 +16,7 @@ import numpy as np
 from clapas.dynamics.guides import blocked_axes, free_axes, free_turns, slides_only
 from clapas.dynamics.loads import Course, Load, as_course
 from clapas.dynamics.motions import Motion, as_motion
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks, rotations
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
@@ -297,6 +297,7 @@ def inertia_tensor(label: str, value: Any, d: int) -> tuple[Vector, ...]:
 # ---------------------------------------------------------------- verbs of a scene
 
 
+@known_keywords
 def add(
     scene: Scene,
     shape: Shape,

@@ -10,13 +10,14 @@ import numpy as np
 from clapas.bodies.joined import JoinedBodies
 from clapas.dynamics.joints.definition import WORLD, Joint, SystemEnd, make_joint
 from clapas.dynamics.joints.laws import Mimic, Motor
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks
 
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 
+@known_keywords
 def join(
     scene: Scene,
     kind: str,
@@ -139,6 +140,7 @@ def join(
     return joint
 
 
+@known_keywords
 def mimic(scene: Scene, follower: str, leader: str, *, ratio: float = 1.0, offset: float = 0.0) -> Mimic:
     """Let the coordinate of a joint follow that of another: gears, the two fingers of a gripper.
 
@@ -225,6 +227,7 @@ def _system_end(scene: Scene, k: int, body: int | None, point: Sequence[float] |
     return SystemEnd(k, system.name, body, anchor)
 
 
+@known_keywords
 def ignore(scene: Scene, a: int | str, b: int | str) -> None:
     """Let two bodies pass through each other: contacts between them are ignored.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks
 from clapas.laws import LISTS, TYPICAL_FRICTION, Law, LawTable, typical_friction
 from clapas.scenes.definition import defined
@@ -159,6 +159,7 @@ def _apply(rule: str, name: str, a: float, b: float) -> float:
 # ---------------------------------------------------------------- verbs of a scene
 
 
+@known_keywords
 def material(scene: Scene, name: str, density: float | None = None) -> str:
     """Name a material; returns the name.
 

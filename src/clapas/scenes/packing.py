@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
 from clapas.scenes.definition import NEEDED, defined, read_place, read_positive, readings
@@ -98,6 +98,7 @@ def _bottom_up(cells: Indices, gravity: Vector, rng: np.random.Generator) -> Any
     return np.lexsort((rng.random(len(cells)), height))
 
 
+@known_keywords
 def fill(
     scene: Scene,
     region: BoxRegion,

@@ -7,13 +7,14 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from clapas.dynamics.pressing import Pressed
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks
 
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 
+@known_keywords
 def press(scene: Scene, a: int | str, b: int | str, force: float | Sequence[float]) -> None:
     """Let body a press on body b when the run begins: they were wedged, clamped or loaded before.
 

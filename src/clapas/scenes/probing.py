@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from clapas.dynamics.joints.definition import SystemEnd
 from clapas.dynamics.probes import Probe
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks
 
 if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 
+@known_keywords
 def probe(
     scene: Scene,
     quantity: str,

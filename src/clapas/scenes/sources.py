@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks
 from clapas.geometry.checks import Vector
 from clapas.geometry.shapes import Shape
@@ -158,6 +158,7 @@ def _total(label: str, number: Any, rate: float, start: float, until: Any) -> in
     return before if number is None else min(before, int(number))
 
 
+@known_keywords
 def source(
     scene: Scene,
     region: Region,

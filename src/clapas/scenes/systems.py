@@ -14,7 +14,7 @@ from clapas.bodies.registry import WrittenBodies
 from clapas.bodies.rods import Rod, Rods
 from clapas.bodies.rods.definition import FIXED
 from clapas.dynamics.model import System
-from clapas.errors import SceneError
+from clapas.errors import SceneError, known_keywords
 from clapas.geometry import checks
 from clapas.scenes.body import Body, Wall
 from clapas.scenes.materials import DEFAULT
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clapas.scenes.scene import Scene
 
 
+@known_keywords
 def add_system(
     scene: Scene,
     system: ShapedBodies,
@@ -107,6 +108,7 @@ def add_system(
     return numbers
 
 
+@known_keywords
 def add_rods(
     scene: Scene,
     rods: Sequence[Rod] | Rod,

@@ -17,9 +17,9 @@ import functools
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import ClassVar, Generic, NamedTuple, Never, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from clapas.compiled.tables import are_equal, are_finite, positive
 from clapas.compiled.threads import one_blas_thread
 from clapas.convex.coulomb import CoulombCone
-from clapas.errors import NotSolved, ProblemError, SettingsError
+from clapas.errors import NotSolved, ProblemError, SettingsError, UnknownKeyword, require_keywords
 from clapas.linalg.norms import norm
 from clapas.problems import magnitudes
 from clapas.problems.contact import MANY, SMALLEST, ContactProblem
@@ -473,6 +473,7 @@ def solve(
     guess: Guess = None,
     check: bool = True,
     progress: Watcher | None = None,
+    **settings: Never,
 ) -> Solution:
     """Solve a contact problem.
 
@@ -490,6 +491,8 @@ def solve(
     progress : callable, optional
         Called at each measurement with one :class:`Progress`, the named tuple ``(iterations, residual,
         seconds)``; return True to stop.
+    **settings
+        None: settings are those of the method, ``solve(problem, Auto(tol=1e-8))``.
 
     Examples
     --------
@@ -504,6 +507,8 @@ def solve(
         from clapas.solvers.auto import Auto  # imports all other solvers
 
         solver = Auto()
+    if settings:
+        _refuse_settings(solver, dict(settings))
     if not isinstance(problem, ContactProblem):
         raise ProblemError(f"expected a ContactProblem, got {_way_to_problem(problem)}")
     if isinstance(solver, type) or not hasattr(solver, "cones"):
@@ -543,6 +548,18 @@ def _iterate_at_any_size(
         if residual <= solver.tol or not scaled.status.is_solved:
             return replace(scaled, problem=problem, r=r, residual=residual)
     return iterate(problem, solver, guess, watcher)
+
+
+def _refuse_settings(solver: object, given: Mapping[str, object]) -> None:
+    """Say that settings given to :func:`solve` itself are those of the method, or that nothing has them."""
+    known: list[str] = []
+    if is_dataclass(solver):
+        known = [field.name for field in fields(solver) if field.init]
+    if not all(key in known for key in given):
+        require_keywords("solve", given, ["problem", "solver", "guess", "check", "progress"])
+    method = solver.__name__ if isinstance(solver, type) else type(solver).__name__
+    values = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    raise UnknownKeyword(f"these are settings of the method: solve(problem, {method}({values}))")
 
 
 def _existence_advice(solution: Solution) -> str:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clapas.errors import FormatError
 from clapas.geometry.meshfiles import is_mesh_file, read_mesh, read_objects
 from clapas.geometry.pieces import split
 from clapas.geometry.shapes import Polyhedron
@@ -203,6 +204,15 @@ def compas_mesh(points: Array, name: str, **more: object) -> dict[str, Any]:
     vertex = {str(k): dict(zip("xyz", point.tolist(), strict=True)) for k, point in enumerate(points)}
     data = {"attributes": {"name": name, **more}, "vertex": vertex}
     return {"dtype": "compas.datastructures/Mesh", "data": data | {"face": {"0": list(QUADS[0])}}}
+
+
+def test_a_shape_of_compas_is_named(tmp_path: Path) -> None:
+    frame = {"point": [0, 0, 0], "xaxis": [1, 0, 0], "yaxis": [0, 1, 0]}
+    box = {"dtype": "compas.geometry/Box", "data": {"xsize": 1, "ysize": 1, "zsize": 1, "frame": frame}}
+    path = tmp_path / "box.json"
+    path.write_text(json.dumps(box))
+    with pytest.raises(FormatError, match=r"holds a compas.geometry/Box of COMPAS.*Mesh\.from_shape"):
+        read_objects(path)
 
 
 def test_compas_assembly(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from clapas.errors import NotSolved, ProblemError, SettingsError
 from clapas.problems import ContactProblem, existence, gallery, reduce
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.existence import Verdict
+from clapas.problems.existence.factor import factor_of
 from clapas.problems.existence.programs import Reach, widest_by_cones, widest_by_facets
 from clapas.problems.rolling import RollingProblem
 from clapas.solvers import NSGS, registry, solve
@@ -319,6 +321,64 @@ def test_reduced_problems_with_a_singular_matrix_get_the_margin_of_the_global_fo
         assert part.verdict is whole.verdict, problem
         assert part.margin == pytest.approx(whole.margin, abs=1e-6 * (1.0 + np.abs(problem.w).max()))
     assert singular > 100
+
+
+def of_unequal_masses(random: np.random.Generator) -> ContactProblem:
+    """Small whole numbers and masses from 1e-3 to 1e3; W may be singular or not."""
+    d, n = int(random.integers(2, 4)), int(random.integers(1, 6))
+    m = int(random.integers(2, 3 * n * d // 2 + 2))
+    H = random.integers(-2, 3, (n * d, m)).astype(float)
+    H[::d][~H[::d].any(axis=1), 0] = 1.0
+    w = random.integers(-3, 4, (n, d)).astype(float)
+    M = np.diag(random.choice([1.0, 1e-3, 1e3], m))
+    return ContactProblem(M=M, H=H, f=np.zeros(m), w=w, mu=float(random.choice([0.0, 0.3, 1.0, 3.0])))
+
+
+def test_reduced_problems_of_unequal_masses_get_the_verdict_of_the_global_form() -> None:
+    random = np.random.default_rng(7)
+    for _ in range(200):
+        problem = of_unequal_masses(random)
+        part = existence.check(reduce(problem))
+        assert part.verdict is existence.check(problem).verdict, problem
+        if part.verdict is Verdict.CERTIFIED and part.v is not None and part.margin > 0.0:
+            assert margin_reached(reduce(problem), part.v) > 0.0
+
+
+def test_light_and_heavy_bodies_do_not_hide_that_the_contacts_can_open() -> None:
+    H = np.array(
+        [[0, -1, 2, -2, 2, 1], [1, -1, 1, 1, 0, -1], [-1, 2, 2, 2, -1, 0],
+         [2, 2, 1, 1, -1, 0], [-1, 1, 1, 0, 1, -1], [0, -1, 0, 2, -1, -2]], dtype=float
+    )  # fmt: skip
+    inverse_masses = np.diag([1.0, 1.0, 1.0, 1e3, 1e-3, 1e-3])
+    problem = ContactProblem(W=H @ inverse_masses @ H.T, q=[[3.0, -3.0, 0.0], [3.0, 3.0, 2.0]], mu=3.0)
+    answer = existence.check(problem)
+    assert (answer.verdict, answer.margin) == (Verdict.CERTIFIED, math.inf)
+    assert answer.v is not None
+    assert margin_reached(problem, answer.v) > 0.0
+
+
+@pytest.mark.parametrize("rank", [1, 4, 7])
+def test_a_factor_gives_impulses_of_any_motion(rank: int) -> None:
+    columns = np.random.default_rng(rank).normal(size=(7, rank)) * 10.0 ** np.arange(-3, 4)[:, None]
+    W = sparse.csr_array(columns @ columns.T)
+    factor = factor_of(W)
+    assert factor is not None
+    assert factor.G.shape == (7, rank)
+    v = np.random.default_rng(9).normal(size=rank)
+    np.testing.assert_allclose(W @ factor.impulses(v), factor.G @ v, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "W",
+    [
+        pytest.param([[1.0, 5.0], [5.0, 1.0]], id="indefinite"),
+        pytest.param([[1.0, 0.5], [0.2, 1.0]], id="not symmetric"),
+        pytest.param([[0.0, 1.0], [1.0, 0.0]], id="nothing on the diagonal"),
+        pytest.param([[1.0, 1.0], [1.0, 1.0 + 1e-13]], id="of rank one or two"),
+    ],
+)
+def test_no_factor_that_cannot_be_trusted(W: list[list[float]]) -> None:
+    assert factor_of(sparse.csr_array(W)) is None
 
 
 def test_singular_matrix_of_one_contact() -> None:

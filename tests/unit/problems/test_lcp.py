@@ -69,6 +69,12 @@ def test_report() -> None:
     assert "energy distance" in str(report)
 
 
+def test_the_report_does_not_claim_that_a_slack_is_zero() -> None:
+    report = LCP([[-1.0]], [-1.0]).report([0.0])
+    assert (report.smallest_w, report.active) == (-1.0, 1)
+    assert str(report).splitlines()[0] == "1 unknown where w rather than z is to vanish"
+
+
 def test_energy_distance_ignores_the_kernel() -> None:
     problem = LCP([[1.0, 1.0], [1.0, 1.0]], [-1.0, -1.0])
     assert problem.energy_distance([1.0, 0.0], [0.0, 1.0]) == 0.0

@@ -50,6 +50,22 @@ def test_every_form_sees_a_violation(seed: int, d: int) -> None:
     assert np.abs(coulomb.alart_curnier(u, r, mu, rho)).max() > 1e-3
 
 
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+@pytest.mark.parametrize("of_impulses", [False, True])
+def test_every_measure_in_units_whose_squares_are_no_numbers(unit: float, of_impulses: bool) -> None:
+    W = np.eye(3) * (1.0 if of_impulses else unit)
+    problem = ContactProblem(W=W, q=np.array([[-0.0981, 1.0, 0.0]]) * unit, mu=0.5)
+    ordinary = ContactProblem(W=np.eye(3), q=[[-0.0981, 1.0, 0.0]], mu=0.5)
+    impulse = unit if of_impulses else 1.0
+    for r in (np.array([[0.0981, -0.04905, 0.0]]), np.array([[0.05, 0.0, 0.05]])):
+        report, expected = problem.report(r * impulse), ordinary.report(r)
+        for name in ("residual", "natural_map", "slip_direction_error"):
+            assert getattr(report, name) == pytest.approx(getattr(expected, name), abs=1e-15), name
+        assert report.sliding == expected.sliding == 1
+        assert report.cone_violation / impulse == pytest.approx(expected.cone_violation)
+        assert not np.isnan(list(report.as_dict().values())).any()
+
+
 def test_particle_by_hand() -> None:
     report = particle().report([[0.0981, -0.04905, 0.0]])
     assert (report.open, report.sticking, report.sliding) == (0, 0, 1)

@@ -11,6 +11,7 @@ import pytest
 from pydantic_core import PydanticUndefined
 
 from clapas import Box, ConstantVelocity, Plane, Sphere
+from clapas.errors import SettingsError
 from clapas.scenes.body import Body, Wall
 from clapas.scenes.definition import NEEDED, Definition, definitions
 from clapas.scenes.materials import Material
@@ -97,3 +98,29 @@ def test_what_is_added_is_a_body_or_a_wall() -> None:
     }
     assert "density" not in entries[1]  # a wall has no mass to speak of
     assert Scene.from_dict(scene.to_dict()).to_dict() == scene.to_dict()
+
+
+VERBS = [
+    "material", "add", "add_blocks", "add_system", "add_rods", "load_robot", "fill", "source",
+    "join", "mimic", "ignore", "press", "probe",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_name_the_keyword_that_was_meant(verb: str) -> None:
+    """A misspelt keyword of any verb is refused with the way out, and by the error that Python has for it."""
+    method: Any = getattr(Scene(), verb)
+    last = list(inspect.signature(method).parameters)[-1]
+    with pytest.raises(
+        TypeError, match=rf"{verb} has no setting '{last}z' \(did you mean {last}\?\)"
+    ) as caught:
+        method(**{last + "z": 1})
+    assert isinstance(caught.value, SettingsError)
+
+
+def test_every_verb_of_a_scene_is_among_them() -> None:
+    verbs = {
+        name for name, each in vars(Scene).items()
+        if inspect.isfunction(each) and next(iter(inspect.signature(each).parameters)) == "scene"
+    }  # fmt: skip
+    assert verbs - {"law", "number", "records", "law_table"} == set(VERBS)

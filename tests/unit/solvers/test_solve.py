@@ -29,6 +29,18 @@ def test_no_contact_is_solved_at_once(d: int) -> None:
     np.testing.assert_array_equal(solution.v, -np.ones(3))
 
 
+def test_settings_of_a_method_are_given_to_the_method() -> None:
+    solve_freely: Any = solve
+    with pytest.raises(SettingsError, match=r"solve\(problem, Auto\(tol=1e-08\)\)"):
+        solve_freely(particle(), tol=1e-8)
+    with pytest.raises(TypeError, match=r"solve\(problem, NSGS\(tol=1e-08, max_iterations=5\)\)"):
+        solve_freely(particle(), NSGS, tol=1e-8, max_iterations=5)
+    with pytest.raises(
+        SettingsError, match=r"solve has no setting 'gess' \(did you mean guess\?\): it has problem"
+    ):
+        solve_freely(particle(), gess=[[0.0, 0.0, 0.0]])
+
+
 def test_solution_holds_what_was_found() -> None:
     problem = gallery.box_stack(2).problem
     solution = solve(problem, NSGS(tol=1e-10))

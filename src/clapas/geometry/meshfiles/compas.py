@@ -47,6 +47,12 @@ def read(path: Path, content: bytes) -> MeshFile:
         ) from None
     except RecursionError:
         raise FormatError(f"{path}: nested too deeply") from None
+    kind = document.get("dtype") if isinstance(document, Mapping) else None
+    if not meshes and isinstance(kind, str):
+        raise FormatError(
+            f"{path}: the file holds a {kind} of COMPAS, without faces: write it as a mesh "
+            "(Mesh.from_shape of a shape), or as an assembly of meshes"
+        )
     return MeshFile(path, meshes)
 
 

@@ -14,9 +14,10 @@ exist. But where no v gives u_N ≥ 0, bodies must penetrate and there is none.
 
 Reduced problems, u = W r + q, are treated alike. W = G Gᵀ and H have the same image when W = H M⁻¹ Hᵀ, and q
 differs from w by an element of it: the velocities q + W x are exactly the w + H v. Only the
-certificate v is then an impulse x, which gives the contacts the same velocities. A W that is not symmetric or
-not positive semidefinite is no such product and the theorem does not apply: then nothing is certified,
-and only unavoidable penetration, which needs no theorem, is still reported.
+certificate v is then an impulse x, which gives the contacts the same velocities. The G that is used is a
+factor of W (:mod:`clapas.problems.existence.factor`), or W itself where it has none to trust. A W that is
+not symmetric or not positive semidefinite is no such product and the theorem does not apply: then nothing is
+certified, and only unavoidable penetration, which needs no theorem, is still reported.
 
 The verdict comes with its proof: the velocity v, or the self-balanced impulses r (r ∈ K, Hᵀ r = 0, w·r <
 0: a wedge the imposed motion works against) that show that no v exists. Both are verified on the data, not

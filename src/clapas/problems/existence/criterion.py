@@ -17,6 +17,7 @@ from clapas.linalg import exact
 from clapas.linalg.factor import factorise
 from clapas.linalg.norms import SAFE
 from clapas.problems.contact import ContactProblem
+from clapas.problems.existence.factor import factor_of
 from clapas.problems.existence.programs import (
     Method,
     Reach,
@@ -206,18 +207,29 @@ def _unit(entries: Array) -> float:
 
 
 class Criterion:
-    """One dimensionless problem: velocities are divided by ``speed``, columns of H by their lengths."""
+    """One dimensionless problem: velocities are divided by ``speed``, columns of H by their lengths.
+
+    In the reduced form a factor of W takes the place of H, where there is one; what is found with it is
+    told and checked with W.
+    """
 
     def __init__(self, problem: ContactProblem, tol: float, method: Method, time_limit: float) -> None:
         self.n = problem.n_contacts
         self.tol, self.method = tol, method
         self._end = time.perf_counter() + time_limit
         data, self._units_taken = _of_ordinary_size(reach_of(problem))
-        lengths = np.asarray(sparse_linalg.norm(data.G, axis=0)) if self.n else np.ones(data.G.shape[1])
-        self.lengths = np.where(lengths > 0, lengths, 1.0)
         self.is_global = problem.form == "global"
         self.data = data
-        self.G = sparse.csr_array(data.G / self.lengths)
+        is_small = not self.is_global and 0 < data.G.shape[0] <= DENSE
+        self._factor = factor_of(data.G) if is_small else None
+        G = self._factor.G if self._factor else data.G
+        self.lengths = _lengths(G)
+        self.G = sparse.csr_array(G / self.lengths)
+
+    def _given(self, motion: Array) -> Array:
+        """A motion in the unknowns of the data: velocities of the bodies, or impulses."""
+        v = motion / self.lengths
+        return self._factor.impulses(v) if self._factor else v
 
     @cached_property
     def _square(self) -> Array | None:
@@ -341,13 +353,7 @@ class Criterion:
         if best.sigma > -self.tol:
             return self._fragile("some motion keeps the contacts in K*, none inside it", best, opening)
         if self._is_definite:
-            return Existence(
-                verdict=Verdict.CERTIFIED,
-                reason="W is positive definite (in exact arithmetic)",
-                margin=math.inf,
-                speed=self.speed,
-                opening=opening,
-            )
+            return self._definite(opening)
         # The best motion may be at infinity. Impulses are bounded: the dual tells how near K* motions come.
         least = self._least_power()
         if least is not None and least.sigma > -self.tol:
@@ -422,7 +428,7 @@ class Criterion:
         In the reduced form motions are impulses x, whose scale may differ between contacts. Those that
         cancel the imposed velocities, |x_j| √W_jj of the size of |q_i| / √W_ii anywhere, count as one.
         """
-        units = 1.0 / self.lengths
+        units = 1.0 / _lengths(self.data.G)
         if self.is_global or not self.speed > 0.0:
             return units
         d = self.data.d
@@ -448,14 +454,16 @@ class Criterion:
             margin=self.speed * best.sigma,
             speed=self.speed,
             opening=opening,
-            v=(self.rest[0] + self.speed * best.v) / self.lengths,
+            v=self._given(self.rest[0] + self.speed * best.v),
         )
 
     def _certified(self, reason: str, margin: float, opening: float, motion: Array) -> Existence:
-        v = motion / self.lengths
+        v = self._given(motion)
         # A motion that cancels w leaves u = 0 up to rounding: the boundary of K*, which is enough.
         sizes = np.minimum(self.data.terms(v), np.abs(self.data.b).max(initial=0.0))
         if np.any(self.data.margins(v) < -ROUNDING * sizes * (1.0 + self.data.mu)):
+            if self._is_definite:
+                return self._definite(opening)
             return self._undecided(f"a certificate failed its check: {reason}", margin, opening)
         return Existence(
             verdict=Verdict.CERTIFIED,
@@ -464,6 +472,16 @@ class Criterion:
             speed=self.speed,
             opening=opening,
             v=v,
+        )
+
+    def _definite(self, opening: float) -> Existence:
+        """Certified without a motion, since W has an inverse though doubles may not hold what it gives."""
+        return Existence(
+            verdict=Verdict.CERTIFIED,
+            reason="W is positive definite (in exact arithmetic)",
+            margin=math.inf,
+            speed=self.speed,
+            opening=opening,
         )
 
     def _undecided(
@@ -478,6 +496,12 @@ class Criterion:
             r=r,
             excluded=excluded,
         )
+
+
+def _lengths(G: sparse.csr_array) -> Array:
+    """Lengths of the columns, one where a column is zero."""
+    lengths = np.asarray(sparse_linalg.norm(G, axis=0)) if G.nnz else np.zeros(G.shape[1])
+    return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _into_cones(r: Array, mu: Array) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clapas.errors import FormatError, warn
+from clapas.errors import FormatError, known_keywords, warn
 from clapas.scenes.overlaps import overlapping
 from clapas.scenes.robots.build import LoadedRobot, add_robot, friction_name
 from clapas.scenes.robots.description import Robot
@@ -69,6 +69,7 @@ def read_robot(
     return replace(robot, path=Path(path).resolve())
 
 
+@known_keywords
 def load_robot(
     scene: Scene,
     path: str | os.PathLike[str],
