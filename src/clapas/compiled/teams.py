@@ -21,6 +21,7 @@ import numpy as np
 from clapas.compiled.launches import (
     CALLS,
     DESK,
+    DONE,
     LEFT,
     RETURNS,
     ROOM,
@@ -47,7 +48,7 @@ class Team:
     def __init__(self, size: int) -> None:
         self.size = size
         self._desk, counter = np.zeros(DESK, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        self._frame = np.zeros(ROOM // 8)
+        self._frame = np.zeros(ROOM // 8 + 1)
         self._workers = [Worker(rank, size, counter) for rank in range(size)]
         self._counter = counter
         self._work: Work | None = None
@@ -68,6 +69,8 @@ class Team:
         """Run a kernel in all threads; return when all have done their shares."""
         hand_out = launching(function)
         self._counter[0] = 0
+        self._frame[-1] = 0.0  # no share has failed
+        self._desk[DONE] = self.size  # nobody is waited for if the kernel cannot be compiled
         try:  # an interrupt may come anywhere
             hand_out(self._desk, self._frame, self.size, self._counter, *arguments)
             self._wake()
@@ -76,6 +79,9 @@ class Team:
             release(self._workers[0])
             finish(self._desk, self.size, True)
             raise
+        if self._frame[-1]:
+            name = getattr(function, "__name__", repr(function))
+            raise RuntimeError(f"{name} failed in one of {self.size} threads; NUMBA_NUM_THREADS=1 shows why")
 
     def run(self, work: Work) -> None:
         """Do the work; return when all members have done their shares."""

@@ -142,12 +142,50 @@ def test_arguments_of_all_kinds_reach_the_shares() -> None:
         np.testing.assert_array_equal(sums, 2.0 * (table[:, 1] + k + np.arange(200.0)) + 0.5)
 
 
+def test_wrong_arguments_are_refused_by_a_new_team() -> None:
+    """Nothing has been handed out: there is nobody to wait for."""
+    code = """
+import numpy as np
+from numba.core.errors import NumbaError
+from clapas.compiled.sharing import launch
+from tests.unit.compiled.test_threads import put_one
+done = np.zeros(2, dtype=np.int64)
+for given in ("text", done, None, done):
+    try:
+        launch(2, put_one, given)
+    except NumbaError:
+        print("refused")
+    print(done.tolist())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    words = ran.stdout.split("\n")
+    assert words == ["refused", "[0, 0]", "[1, 1]", "refused", "[1, 1]", "[2, 2]", ""], ran.stderr
+
+
 def test_wrong_arguments_leave_the_team_at_work() -> None:
     done = np.zeros(2, dtype=np.int64)
     with pytest.raises(numba.core.errors.NumbaError):
         launch(2, put_one, "text")
     launch(2, put_one, done)
     assert done.tolist() == [1, 1]
+
+
+@kernel
+def fail_at(worker: Worker, failing: int, done: np.ndarray) -> None:
+    if worker.rank == failing:
+        raise ValueError
+    wait(worker)
+    done[worker.rank] += 1
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_kernel_that_fails_is_told_and_leaves_the_team_at_work(failing: int) -> None:
+    done = np.zeros(2, dtype=np.int64)
+    with pytest.raises(RuntimeError, match="fail_at"):
+        launch(2, fail_at, failing, done)
+    assert done[1 - failing] == 1  # nobody waits for who has failed
+    launch(2, fail_at, 2, done)
+    assert done.sum() == 3
 
 
 @kernel
