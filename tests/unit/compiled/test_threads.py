@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 import numba
@@ -16,6 +17,7 @@ import pytest
 
 from clapas.compiled import WORTH_THREADS, kernel
 from clapas.compiled.sharing import launch, run_on_threads, share_rows
+from clapas.compiled.teams import Team
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
 ROOT = Path(__file__).parents[3]
@@ -234,6 +236,31 @@ def test_a_failed_launch_leaves_the_team_at_work() -> None:
         done = np.zeros(2, dtype=np.int64)
         run_on_threads(2, lambda worker, done=done: put_one(worker, done))
         assert done.all()
+
+
+def test_a_team_left_at_work_is_not_used_again() -> None:
+    """A second interrupt comes while the first is dealt with: a member still works, on what was its own."""
+    team, began, gate, ended = Team(2), Event(), Event(), []
+
+    def work(worker: Worker) -> None:
+        if worker.rank == 0:
+            began.wait()
+            team._wake = interrupt  # type: ignore[method-assign]
+        else:
+            began.set()
+            gate.wait()
+            ended.append(worker.rank)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        team.run(work)
+    assert not team.is_idle
+    gate.set()
+    del team._wake
+    team.dismiss()
+    assert ended == [1]
 
 
 def test_work_may_launch_work() -> None:
