@@ -131,6 +131,29 @@ def test_a_plate_pushed_by_a_force_holds_a_box_against_a_wall() -> None:
         assert sim.body("box").position == pytest.approx((0.0, 0.0, -fall), abs=1e-12)
 
 
+@pytest.mark.parametrize(("share", "fallen"), [(0.95, 6.502068e-3), (1.05, 2.3544e-4)])
+def test_a_plate_that_closes_does_not_turn_a_box_while_other_things_move_or_rest(
+    share: float, fallen: float
+) -> None:
+    """A box slides far away at 30 m/s and another stands there: their contacts are solved apart."""
+    scene = clapas.Scene()
+    scene.material("ice", density=1000.0)
+    scene.law(mu=share * LIMIT)
+    scene.law("ice", "default", mu=0.0)
+    scene.add(clapas.Box((0.02, 0.3, 0.3)), (-0.04, 0, 0), fixed=True)
+    scene.add(clapas.Box((0.06, 0.06, 0.06)), (0, 0, 0), mass=MASS, name="box")
+    scene.add(clapas.Box((0.02, 0.08, 0.08)), (0.041, 0, 0), mass=0.2, free="x", force=(-PRESS, 0, 0))
+    scene.add(clapas.Box((20, 20, 0.1)), (30, 0, -0.05), fixed=True)
+    scene.add(clapas.Box((0.1, 0.1, 0.1)), (25, 0, 0.05), mass=1.0)
+    scene.add(clapas.Box((0.1, 0.1, 0.1)), (25, 5, 0.05), velocity=(30, 0, 0), material="ice")
+    sim = clapas.Simulation(scene, dt=2e-3)
+    sim.step(80)
+    assert sim.last is not None
+    assert "contacts at rest, apart" in sim.last.solution.notes[0]
+    assert np.abs(sim.body("box").orientation[1:]).max() < 1e-9
+    assert sim.body("box").position == pytest.approx((0.0, 0.0, -fallen), abs=1e-9)
+
+
 SIDE_BY_SIDE = np.kron(np.ones((2, 2)), np.diag([2.0, 1.0]))
 SAME_PAIR = np.array([[0, 1], [0, 1]])
 

@@ -35,7 +35,7 @@ from numba.core import types
 
 from clapas.compiled import intrinsic, kernel
 from clapas.compiled.counters import leave_the_core, pause
-from clapas.compiled.threads import MOST, SPINS, Worker
+from clapas.compiled.threads import MOST, RELEASED, SPINS, Worker
 from clapas.typing import Array, Indices
 
 cgutils: Any = numba_cgutils
@@ -46,7 +46,7 @@ APART = 16  # numbers between those that different threads write: two cache line
 LEFT, DONE, RETURNS = 0, APART, 2 * APART
 CODE, FRAME, CALLS = 3 * APART, 3 * APART + 1, 3 * APART + 2
 DESK = 4 * APART
-ROOM = 8192  # bytes of a frame
+ROOM = 8192  # bytes of a frame for the arguments; a number behind them says that a share has failed
 PATIENCE = 8000  # looks at the desk, some 200 µs, before a member gives up
 BREATH = 200  # pauses after a call: who makes it holds Python's lock until it is in a kernel itself
 
@@ -139,11 +139,21 @@ def framed(context: Any, function: Any, frame: Any, worker: Any, arguments: Any)
         context.add_linking_libs((task.library,))
         callee = context.declare_function(builder.module, task.fndesc)
         each = [first, *cgutils.unpack_tuple(inner, rest)]
-        context.call_conv.call_function(inner, callee, called.return_type, called.args, each)
+        status, _ = context.call_conv.call_function(inner, callee, called.return_type, called.args, each)
+        with inner.if_then(status.is_error, likely=False):
+            _fail(context, inner, share.args[0], worker, first)
         inner.ret_void()
         return builder.ptrtoint(share, WHOLE)
 
     return types.int64(function, frame, worker, arguments), emit
+
+
+def _fail(context: Any, builder: Any, frame: Any, kind: Any, worker: Any) -> None:
+    """Say that a share has failed, and let nobody wait for it."""
+    mark = builder.inttoptr(builder.add(frame, ir.Constant(WHOLE, ROOM)), WHOLE.as_pointer())
+    builder.store(ir.Constant(WHOLE, 1), mark)
+    counter = context.make_array(kind.types[2])(context, builder, builder.extract_value(worker, 2))
+    builder.store(ir.Constant(WHOLE, RELEASED), counter.data)
 
 
 def _borrowed(builder: Any, kind: Any, value: Any) -> Any:

@@ -44,7 +44,7 @@ def launch(size: int, function: Callable[..., None], *arguments: Any) -> None:
     try:
         team.launch(function, arguments)
     finally:
-        _at_leisure[size].append(team)
+        _put_back(team)
 
 
 def run_on_threads(size: int, work: Callable[[Worker], None]) -> None:
@@ -56,7 +56,7 @@ def run_on_threads(size: int, work: Callable[[Worker], None]) -> None:
     try:
         team.run(work)
     finally:
-        _at_leisure[size].append(team)
+        _put_back(team)
 
 
 def _free_team(size: int) -> Team:
@@ -67,6 +67,11 @@ def _free_team(size: int) -> Team:
         from clapas.compiled.teams import Team  # leans on the insides of Numba, which one thread does without
 
         return Team(size)
+
+
+def _put_back(team: Team) -> None:
+    if team.is_idle:
+        _at_leisure[team.size].append(team)
 
 
 def share_rows(count: int, work: Callable[[slice], None]) -> None:

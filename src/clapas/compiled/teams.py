@@ -21,6 +21,7 @@ import numpy as np
 from clapas.compiled.launches import (
     CALLS,
     DESK,
+    DONE,
     LEFT,
     RETURNS,
     ROOM,
@@ -42,12 +43,18 @@ class Team:
     ----------
     size : int
         Threads of the team, two or more.
+
+    Attributes
+    ----------
+    is_idle : bool
+        Whether all members have ended their work. A second interrupt, while the first is dealt with, may
+        leave some at work: such a team must not be used again.
     """
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size, self.is_idle = size, True
         self._desk, counter = np.zeros(DESK, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        self._frame = np.zeros(ROOM // 8)
+        self._frame = np.zeros(ROOM // 8 + 1)
         self._workers = [Worker(rank, size, counter) for rank in range(size)]
         self._counter = counter
         self._work: Work | None = None
@@ -67,18 +74,27 @@ class Team:
     def launch(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Run a kernel in all threads; return when all have done their shares."""
         hand_out = launching(function)
+        self.is_idle = False
         self._counter[0] = 0
+        self._frame[-1] = 0.0  # no share has failed
+        self._desk[DONE] = self.size  # nobody is waited for if the kernel cannot be compiled
         try:  # an interrupt may come anywhere
             hand_out(self._desk, self._frame, self.size, self._counter, *arguments)
             self._wake()
             finish(self._desk, self.size, False)
+            self.is_idle = True
         except BaseException:
             release(self._workers[0])
             finish(self._desk, self.size, True)
+            self.is_idle = True
             raise
+        if self._frame[-1]:
+            name = getattr(function, "__name__", repr(function))
+            raise RuntimeError(f"{name} failed in one of {self.size} threads; NUMBA_NUM_THREADS=1 shows why")
 
     def run(self, work: Work) -> None:
         """Do the work; return when all members have done their shares."""
+        self.is_idle, self._errors = False, []
         self._counter[0] = 0
         try:  # an interrupt may come anywhere
             self._call(work)
@@ -89,7 +105,7 @@ class Team:
         finally:
             self._wake()
             settle(self._desk, RETURNS, int(self._desk[CALLS]) * (self.size - 1))
-            self._work = None
+            self._work, self.is_idle = None, True
             errors, self._errors = self._errors, []
         if errors:
             raise errors[0]

@@ -48,8 +48,8 @@ def contacts_at_rest(
     slow = speed_at_rest(solver, gain)
     if not slow:
         return None
-    moves_fast = (np.abs(velocity[:, : 2 if velocity.shape[1] == 3 else 3]) > FAST * gain).any()
-    least = 2 if moves_fast else SEVERAL
+    speed = np.abs(velocity[:, : 2 if velocity.shape[1] == 3 else 3]).max(axis=1, initial=0.0)
+    least = 2 if (speed > FAST * gain)[pairs].any() else SEVERAL
     if len(pairs) < least:
         return None
     is_slow = (np.abs(velocity).max(axis=1) <= slow)[pairs].all(axis=1)
@@ -77,22 +77,35 @@ def part_of(problem: ContactProblem, contacts: Mask) -> ContactProblem:
 def joined(
     problem: ContactProblem, solver: Solver, rests: Mask, still: Solution, moving: Solution
 ) -> Solution:
-    """The solution of the whole, from those of the parts at rest and of the others."""
+    """The solution of the whole, from those of the parts at rest and of the others.
+
+    The status is about the whole: what is within its tolerance is solved, even if parts at rest have not come
+    to theirs, which is finer.
+    """
     r = np.empty((problem.n_contacts, problem.d))
     r[rests], r[~rests] = still.r, moving.r
     residual, seconds = problem.residual(r), still.time + moving.time
     steps, apart = still.iterations + moving.iterations, f"{counted(len(still.r), 'contact')} at rest, apart"
-    is_solved = residual <= solver.tol and moving.status.is_solved and still.status.is_solved
-    failed = moving.status if not moving.status.is_solved else still.status
+    reached = still.method
+    if not still.status.is_solved:
+        reached += f", {still.status.name.lower().replace('_', ' ')} at residual {still.residual:.1e}"
     return Solution(
         problem=problem,
         solver=solver,
         r=r,
-        status=Status.SOLVED if is_solved else failed,
+        status=Status.SOLVED if residual <= solver.tol else _failed(moving.status, still.status),
         residual=residual,
         iterations=steps,
         time=seconds,
         history=History(np.array([steps]), np.array([seconds]), np.array([residual])),
-        notes=(f"{apart}: {still.method}", *still.notes, *moving.notes),
+        notes=(f"{apart}: {reached}", *still.notes, *moving.notes),
         method=moving.method,
     )
+
+
+def _failed(*statuses: Status) -> Status:
+    """Why the whole is not solved: a proof that a part has no solution is one for the whole."""
+    if Status.NO_SOLUTION in statuses:
+        return Status.NO_SOLUTION
+    unsolved = [status for status in statuses if not status.is_solved]
+    return unsolved[0] if unsolved else Status.ALMOST_SOLVED  # the sum of their squares was rounded up

@@ -297,11 +297,13 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         solution = solved_at_rest(problem, solver, guess, pushed)
     if solution is not None:
         return solution
+    rests = None
     if is_between_bodies(problem):
         rests = contacts_at_rest(solver, pairs, at.model.movable, before, gain)
-        if rests is not None:
-            return _solved_in_parts(at, stated, solver, guess, rests)
-    solution = _by_solver(problem, solver, guess)
+    if rests is None:
+        solution = _by_solver(problem, solver, guess)
+    else:
+        solution = _solved_in_parts(at, stated, solver, guess, rests)
     if evens and shared_force_changes(pairs, guess[:n], solution.r[:n], holders(at.model)):
         return solved_evenly(problem, solver, pairs) or solution
     return solution

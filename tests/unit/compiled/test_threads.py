@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 import numba
@@ -16,6 +17,7 @@ import pytest
 
 from clapas.compiled import WORTH_THREADS, kernel
 from clapas.compiled.sharing import launch, run_on_threads, share_rows
+from clapas.compiled.teams import Team
 from clapas.compiled.threads import Worker, chunk, thread_count, wait
 
 ROOT = Path(__file__).parents[3]
@@ -142,12 +144,50 @@ def test_arguments_of_all_kinds_reach_the_shares() -> None:
         np.testing.assert_array_equal(sums, 2.0 * (table[:, 1] + k + np.arange(200.0)) + 0.5)
 
 
+def test_wrong_arguments_are_refused_by_a_new_team() -> None:
+    """Nothing has been handed out: there is nobody to wait for."""
+    code = """
+import numpy as np
+from numba.core.errors import NumbaError
+from clapas.compiled.sharing import launch
+from tests.unit.compiled.test_threads import put_one
+done = np.zeros(2, dtype=np.int64)
+for given in ("text", done, None, done):
+    try:
+        launch(2, put_one, given)
+    except NumbaError:
+        print("refused")
+    print(done.tolist())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    words = ran.stdout.split("\n")
+    assert words == ["refused", "[0, 0]", "[1, 1]", "refused", "[1, 1]", "[2, 2]", ""], ran.stderr
+
+
 def test_wrong_arguments_leave_the_team_at_work() -> None:
     done = np.zeros(2, dtype=np.int64)
     with pytest.raises(numba.core.errors.NumbaError):
         launch(2, put_one, "text")
     launch(2, put_one, done)
     assert done.tolist() == [1, 1]
+
+
+@kernel
+def fail_at(worker: Worker, failing: int, done: np.ndarray) -> None:
+    if worker.rank == failing:
+        raise ValueError
+    wait(worker)
+    done[worker.rank] += 1
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_kernel_that_fails_is_told_and_leaves_the_team_at_work(failing: int) -> None:
+    done = np.zeros(2, dtype=np.int64)
+    with pytest.raises(RuntimeError, match="fail_at"):
+        launch(2, fail_at, failing, done)
+    assert done[1 - failing] == 1  # nobody waits for who has failed
+    launch(2, fail_at, 2, done)
+    assert done.sum() == 3
 
 
 @kernel
@@ -196,6 +236,31 @@ def test_a_failed_launch_leaves_the_team_at_work() -> None:
         done = np.zeros(2, dtype=np.int64)
         run_on_threads(2, lambda worker, done=done: put_one(worker, done))
         assert done.all()
+
+
+def test_a_team_left_at_work_is_not_used_again() -> None:
+    """A second interrupt comes while the first is dealt with: a member still works, on what was its own."""
+    team, began, gate, ended = Team(2), Event(), Event(), []
+
+    def work(worker: Worker) -> None:
+        if worker.rank == 0:
+            began.wait()
+            team._wake = interrupt  # type: ignore[method-assign]
+        else:
+            began.set()
+            gate.wait()
+            ended.append(worker.rank)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        team.run(work)
+    assert not team.is_idle
+    gate.set()
+    del team._wake
+    team.dismiss()
+    assert ended == [1]
 
 
 def test_work_may_launch_work() -> None:

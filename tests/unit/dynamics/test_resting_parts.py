@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from clapas.dynamics.births import initial_state
 from clapas.dynamics.few.tables import FewBodies
 from clapas.dynamics.neighbours import Neighbours
-from clapas.dynamics.resting_parts import contacts_at_rest
+from clapas.dynamics.resting_parts import contacts_at_rest, joined, part_of
 from clapas.dynamics.state import State
 from clapas.dynamics.stepping import StepResult, step
 from clapas.geometry.shapes import Box, Plane
+from clapas.problems.blocks import BodyBlocks
+from clapas.problems.contact import ContactProblem
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
-from clapas.solvers import NSGS, Auto
+from clapas.solvers import NSGS, Auto, Solution
+from clapas.solvers.loop import iterate
+from clapas.status import Status
 
 
 class General(Neighbours):
@@ -87,6 +93,61 @@ def test_few_contacts_are_left_with_others_that_are_not_fast() -> None:
     assert contacts_at_rest(Auto(), pairs, movable, velocity, gain=0.01) is None
     many = np.repeat(pairs, 20, axis=0)
     assert contacts_at_rest(Auto(), many, movable, velocity, gain=0.01) is not None
+
+
+def test_what_touches_nothing_counts_for_nothing() -> None:
+    pairs = np.repeat([[0, 1], [0, 2]], 4, axis=0)
+    movable, velocity = np.array([False, True, True, True]), np.zeros((4, 6))
+    velocity[2, 0], velocity[3, 0] = 1.0, 1e6
+    assert contacts_at_rest(Auto(), pairs, movable, velocity, gain=0.01) is None
+
+
+def ends(problem: ContactProblem, *statuses: Status) -> list[Solution]:
+    """Solutions of the two contacts of a problem, apart, without impulses, which ended so."""
+    return [
+        replace(
+            iterate(part_of(problem, np.arange(2) == k), NSGS(max_iterations=0), np.zeros((1, 3))),
+            status=status,
+        )
+        for k, status in enumerate(statuses)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("still", "moving", "expected"),
+    [
+        (Status.SOLVED, Status.MAX_ITERATIONS, Status.MAX_ITERATIONS),
+        (Status.STALLED, Status.SOLVED, Status.STALLED),
+        (Status.STALLED, Status.MAX_ITERATIONS, Status.MAX_ITERATIONS),
+        (Status.NO_SOLUTION, Status.MAX_ITERATIONS, Status.NO_SOLUTION),
+        (Status.MAX_ITERATIONS, Status.NO_SOLUTION, Status.NO_SOLUTION),
+        (Status.SOLVED, Status.SOLVED, Status.ALMOST_SOLVED),
+    ],
+)
+def test_the_whole_ends_as_its_parts(still: Status, moving: Status, expected: Status) -> None:
+    problem, rests = two_particles(1.0, 100.0), np.array([True, False])
+    assert joined(problem, Auto(), rests, *ends(problem, still, moving)).status is expected
+
+
+def test_what_is_within_the_tolerance_of_the_whole_is_solved() -> None:
+    """A part at rest that has not come to its own, finer tolerance is told in the notes."""
+    problem, rests = two_particles(1e-9, 100.0), np.array([True, False])
+    still, moving = ends(problem, Status.STALLED, Status.SOLVED)
+    moving = replace(moving, r=np.array([[100.0, 0.0, 0.0]]))
+    whole = joined(problem, Auto(tol=1e-8), rests, still, moving)
+    assert whole.status is Status.SOLVED
+    assert whole.residual <= 1e-8
+    assert "stalled at residual 1.0e+00" in whole.notes[0]
+
+
+def two_particles(*speeds: float) -> ContactProblem:
+    """Two particles of 1 kg that fall on a floor with these speeds."""
+    G = np.zeros((2, 2, 3, 3))
+    G[:, 1] = np.eye(3)
+    y = np.zeros((3, 3))
+    y[:2, 0] = -np.array(speeds)
+    blocks = BodyBlocks(G, np.array([[2, 0], [2, 1]]), y, np.tile(np.eye(3), (2, 1, 1)))
+    return ContactProblem.from_blocks(blocks, mu=0.5)
 
 
 def test_nothing_is_apart_by_another_solver_without_gravity_or_where_all_rests() -> None:

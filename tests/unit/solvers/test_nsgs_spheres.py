@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from clapas.compiled.sharing import launch
 from clapas.compiled.simd import WIDTH
 from clapas.problems.blocks import frames
 from clapas.problems.contact import ContactProblem
-from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.problems.sphere_blocks import STRIDE, SphereBlocks
 from clapas.solvers import NSGS, solve
 from clapas.solvers.local import Exact
 from clapas.solvers.nsgs.layout import arrange
 from clapas.solvers.nsgs.momentum import SHARE, Leader, Momentum
 from clapas.solvers.nsgs.orders import Coloured, Given
-from clapas.solvers.nsgs.precision import REFUSALS, Doubts, is_coarse
+from clapas.solvers.nsgs.precision import REFUSALS, Doubts, find_sizes, is_coarse
 from clapas.solvers.nsgs.spheres import SphereSweeps
 from clapas.solvers.nsgs.sweeps import SweepSettings
 from tests.unit.solvers import twins
@@ -244,6 +245,21 @@ def test_impulses_that_hide_the_residual_are_doubles() -> None:
     blocks = problem.blocks
     assert isinstance(blocks, SphereBlocks)
     assert not is_coarse(problem, blocks, 1e-3, loaded(problem))
+
+
+def test_the_precision_does_not_depend_on_the_number_of_threads() -> None:
+    rng = np.random.default_rng(3)
+    x, response, r = rng.random((3500, 8)), rng.random(5000), rng.standard_normal((5000, 3))
+    found = np.empty((4, 5, 4))
+    for k, sizes in enumerate(found):
+        launch(k + 1, find_sizes, x, response, r, sizes)
+        np.testing.assert_array_equal(sizes, found[0])
+    last = found[0, 4]  # contacts without bodies
+    assert last[0] == np.inf
+    assert last[3] == pytest.approx(np.sum((response[:, None] * r)[4 * STRIDE :] ** 2), rel=1e-12)
+    assert found[0, :, 0].min() == x[:, 6].min()
+    assert found[0, :, 1].max() == x[:, 6].max()
+    assert found[0, :, 2].max() == x[:, 7].max()
 
 
 def test_sweeps_go_on_in_doubles_where_singles_are_in_doubt() -> None:

@@ -16,7 +16,7 @@ from clapas.compiled import kernel
 from clapas.compiled.sharing import launch
 from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.problems.contact import ContactProblem
-from clapas.problems.sphere_blocks import SphereBlocks
+from clapas.problems.sphere_blocks import STRIDE, SphereBlocks
 from clapas.typing import Array
 
 COARSE = 1e-4  # residuals from which on single precision is enough
@@ -32,8 +32,8 @@ def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: 
     """Whether sweeps can reach a residual in single precision, judging by the data and a guess (n, 3)."""
     if tol < COARSE or not blocks.n_bodies:
         return False
-    size = thread_count(None, len(guess), len(guess))
-    found = np.empty((size, 4))
+    found = np.empty((-(-max(blocks.n_bodies, len(guess)) // STRIDE), 4))
+    size = thread_count(None, len(guess), len(found))
     launch(size, find_sizes, blocks.x_free[:-1], problem.response, guess, found)
     heaviest, lightest, largest = found[:, 0].min(), found[:, 1].max(), found[:, 1:3].max()
     if not (0.0 < heaviest and lightest <= LARGEST_MASS_RATIO * heaviest and largest < LARGEST_RESPONSE):
@@ -47,20 +47,20 @@ def is_coarse(problem: ContactProblem, blocks: SphereBlocks, tol: float, guess: 
 
 @kernel
 def find_sizes(worker: Worker, x: Array, response: Array, r: Array, found: Array) -> None:
-    """One thread's part of what decides on the precision, in its row of ``found``.
+    """One thread's part of what decides on the precision, a row of ``found`` for each ``STRIDE`` of both.
 
     The least and the largest response of a body to an impulse, the largest to a moment, and Σ |λ r|², the
     squares of the velocities that impulses cause at their own contacts.
     """
-    least, most, most_turned, total = np.inf, 0.0, 0.0, 0.0
-    first, last = chunk(worker, len(x))
-    for body in range(first, last):
-        least, most, most_turned = min(least, x[body, 6]), max(most, x[body, 6]), max(most_turned, x[body, 7])
-    first, last = chunk(worker, len(r))
-    for i in range(first, last):
-        total += response[i] ** 2 * (r[i, 0] ** 2 + r[i, 1] ** 2 + r[i, 2] ** 2)
-    row = found[worker.rank]
-    row[0], row[1], row[2], row[3] = least, most, most_turned, total
+    first, last = chunk(worker, len(found))
+    for k in range(first, last):
+        least, most, most_turned, total = np.inf, 0.0, 0.0, 0.0
+        for body in range(k * STRIDE, min((k + 1) * STRIDE, len(x))):
+            least, most = min(least, x[body, 6]), max(most, x[body, 6])
+            most_turned = max(most_turned, x[body, 7])
+        for i in range(k * STRIDE, min((k + 1) * STRIDE, len(r))):
+            total += response[i] ** 2 * (r[i, 0] ** 2 + r[i, 1] ** 2 + r[i, 2] ** 2)
+        found[k, 0], found[k, 1], found[k, 2], found[k, 3] = least, most, most_turned, total
 
 
 class Doubts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -354,6 +355,18 @@ def test_replicates_stand_in_frames_that_turn_and_move_on(tmp_path: Path) -> Non
     gears = [(one.follower, one.leader) for one in robot.followers]
     assert gears == [(f"curl1-{k:02d}", f"bend-{k:02d}") for k in range(12)]
     assert ("hub", "spoke-11") in robot.apart
+
+
+def test_replicates_about_several_axes_move_on_along_their_own(tmp_path: Path) -> None:
+    """Angles are multiplied, turns are not repeated: about two axes this is not the same."""
+    body = '<body name="a"><freejoint/><geom size="1"/></body>'
+    copies = f'<replicate count="4" offset="1 2 3" euler="40 0 30">{body}</replicate>'
+    words = f'<mujoco><compiler eulerseq="XYZ"/><worldbody>{copies}</worldbody></mujoco>'
+    (path := tmp_path / "spiral.xml").write_text(words)
+    poses = [joint.pose for joint in read_robot(path).joints]
+    assert poses[0].position == (0.0, 0.0, 0.0)
+    for before, after in pairwise(poses):
+        assert after.position == pytest.approx(before.at((1.0, 2.0, 3.0)), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from clapas.scenes.robots.description import Pose
+from clapas.geometry.checks import Vector
 from clapas.scenes.robots.mjcf.frames import Frames
 from clapas.scenes.robots.xml import Node
 
@@ -50,16 +50,16 @@ def _copies(node: Node, root: Node, frames: Frames) -> list[Node]:
     if count < 1.0 or count != int(count):
         raise node.error(f"count must be a whole number, at least 1, got {count:g}")
     offset, separator = node.vector("offset", 3, (0.0, 0.0, 0.0)), node.text("sep", "")
-    turn = frames.pose(_frame(node, (0.0, 0.0, 0.0), euler))
     suffixes = [f"{separator}{k:0{len(str(int(count) - 1))}d}" for k in range(int(count))]
-    found, place = [], Pose()
+    found: list[Node] = []
+    place: Vector = (0.0, 0.0, 0.0)
     for k, suffix in enumerate(suffixes):
-        frame = _frame(node, place.position, tuple(k * np.array(euler)))
+        frame = _frame(node, place, tuple(k * np.array(euler)))
+        place = frames.pose(frame).at(offset)
         frame.nodes = copy.deepcopy(node.nodes)
         for inner in _within(frame):
             if "name" in inner.attributes:
                 inner.attributes["name"] += suffix
-        place = place @ Pose(offset, turn.orientation)
         found.append(frame)
     _copy_references(root, _names(node), suffixes)
     return found
