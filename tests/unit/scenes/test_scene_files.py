@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clapas.dynamics.joints.laws import TorqueMotor
 from clapas.dynamics.motions import ConstantVelocity, Oscillation, Rotation, Table
 from clapas.errors import FormatError, MissingDependency, SceneError
 from clapas.geometry import rotations
@@ -486,3 +487,13 @@ def test_numbers_keep_every_bit(value: float) -> None:
 def test_toml_has_no_none() -> None:
     with pytest.raises(TypeError, match="no TOML for None"):
         to_toml({"a": None})
+
+
+@pytest.mark.parametrize(
+    "motor", [TorqueMotor(1.0), TorqueMotor(1.0, 2.0), TorqueMotor(1.0, min_torque=-3.0)]
+)
+def test_the_bounds_of_torque_motors_are_written(motor: TorqueMotor) -> None:
+    scene = Scene(d=2)
+    scene.add(Disk(0.1), mass=1.0)
+    scene.join("pin", 0, at=(0, 0), motor=motor)
+    assert Scene.from_dict(scene.to_dict()).joints[0].laws.motor == motor
