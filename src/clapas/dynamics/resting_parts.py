@@ -89,6 +89,9 @@ def joined(
     reached = still.method
     if not still.status.is_solved:
         reached += f", {still.status.name.lower().replace('_', ' ')} at residual {still.residual:.1e}"
+    notes = still.notes, moving.notes
+    if still.status is Status.NO_SOLUTION:  # a proof comes last, where it is looked for
+        notes = moving.notes, still.notes
     return Solution(
         problem=problem,
         solver=solver,
@@ -98,7 +101,7 @@ def joined(
         iterations=steps,
         time=seconds,
         history=History(np.array([steps]), np.array([seconds]), np.array([residual])),
-        notes=(f"{apart}: {reached}", *still.notes, *moving.notes),
+        notes=(f"{apart}: {reached}", *notes[0], *notes[1]),
         method=moving.method,
     )
 
