@@ -5,6 +5,9 @@ error of 0.1 mm/s for whatever stands still, step after step, although nothing r
 movable body do not know of each other. Those whose bodies hardly move are therefore solved as bodies at rest,
 to the tolerance of their own velocities, and the others together as without them. Parts of few contacts join
 the others unless these are fast: the error is small then, and the step of few bodies is quicker.
+
+At rest means in the world: what stands on a floor that drives along moves with it, and is solved with the
+others. On several ranks all contacts have one tolerance.
 """
 
 from __future__ import annotations
