@@ -5,6 +5,9 @@ error of 0.1 mm/s for whatever stands still, step after step, although nothing r
 movable body do not know of each other. Those whose bodies hardly move are therefore solved as bodies at rest,
 to the tolerance of their own velocities, and the others together as without them. Parts of few contacts join
 the others unless these are fast: the error is small then, and the step of few bodies is quicker.
+
+At rest means in the world: what stands on a floor that drives along moves with it, and is solved with the
+others. On several ranks all contacts have one tolerance.
 """
 
 from __future__ import annotations
@@ -89,6 +92,9 @@ def joined(
     reached = still.method
     if not still.status.is_solved:
         reached += f", {still.status.name.lower().replace('_', ' ')} at residual {still.residual:.1e}"
+    notes = still.notes, moving.notes
+    if still.status is Status.NO_SOLUTION:  # a proof comes last, where it is looked for
+        notes = moving.notes, still.notes
     return Solution(
         problem=problem,
         solver=solver,
@@ -98,7 +104,7 @@ def joined(
         iterations=steps,
         time=seconds,
         history=History(np.array([steps]), np.array([seconds]), np.array([residual])),
-        notes=(f"{apart}: {reached}", *still.notes, *moving.notes),
+        notes=(f"{apart}: {reached}", *notes[0], *notes[1]),
         method=moving.method,
     )
 

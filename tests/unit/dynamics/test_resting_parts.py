@@ -129,6 +129,15 @@ def test_the_whole_ends_as_its_parts(still: Status, moving: Status, expected: St
     assert joined(problem, Auto(), rests, *ends(problem, still, moving)).status is expected
 
 
+def test_the_proof_that_a_part_has_no_solution_is_the_last_note() -> None:
+    problem, rests = two_particles(1.0, 100.0), np.array([True, False])
+    for proof in (0, 1):
+        statuses = [Status.MAX_ITERATIONS, Status.MAX_ITERATIONS]
+        statuses[proof] = Status.NO_SOLUTION
+        parts = [replace(part, notes=(f"note {k}",)) for k, part in enumerate(ends(problem, *statuses))]
+        assert joined(problem, Auto(), rests, *parts).notes[-1] == f"note {proof}"
+
+
 def test_what_is_within_the_tolerance_of_the_whole_is_solved() -> None:
     """A part at rest that has not come to its own, finer tolerance is told in the notes."""
     problem, rests = two_particles(1e-9, 100.0), np.array([True, False])
