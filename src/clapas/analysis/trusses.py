@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clapas.bodies.trusses.structure import Truss
+from clapas.io.pictures import save_figure
 from clapas.statics.trusses import Equilibrium, check_members
 from clapas.typing import Array
 
@@ -116,7 +117,7 @@ def save_picture(path: str | os.PathLike[str], state: Equilibrium, scale: float 
 
     figure = Figure(figsize=(7.5, 5.5), layout="constrained")
     draw_state(axes_for(figure, state.truss), state, scale)
-    figure.savefig(path, dpi=130)
+    save_figure(figure, path, 130)
     return Path(path)
 
 
@@ -129,7 +130,7 @@ def save_chart(path: str | os.PathLike[str], states: Sequence[Equilibrium]) -> P
     draw_sorted_forces(left, {state.case or "no load": state for state in states})
     draw_utilisation(right, states[-1])
     right.set_title(states[-1].case or "no load", fontsize="medium")
-    figure.savefig(path, dpi=130)
+    save_figure(figure, path, 130)
     return Path(path)
 
 
@@ -141,7 +142,7 @@ def save_motion(path: str | os.PathLike[str], truss: Truss, motion: Array, title
     axes = axes_for(figure, truss)
     draw_motion(axes, truss, motion)
     axes.set_title(title, fontsize="medium")
-    figure.savefig(path, dpi=130)
+    save_figure(figure, path, 130)
     return Path(path)
 
 

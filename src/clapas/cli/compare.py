@@ -11,6 +11,7 @@ import typer
 from clapas.cli import output, progress
 from clapas.cli.source import FILE_HELP, load
 from clapas.errors import SettingsError
+from clapas.io.pictures import save_figure
 
 if TYPE_CHECKING:
     from clapas.studies.comparison import Comparison
@@ -99,4 +100,4 @@ def _draw(result: Comparison, path: Path) -> None:
     comparison.draw_profile(left, result)
     largest = max(result.attempts, key=lambda each: each.contacts).problem
     comparison.draw_history(right, result, largest)
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, 110)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clapas.cli import output
+from clapas.io.pictures import save_figure
 
 if TYPE_CHECKING:
     from clapas.cuts.rounds import Report, Round
@@ -121,7 +122,7 @@ def _draw(report: Report, best: float, picture: Path) -> None:
     axes.plot(range(len(values)), values, "o-")
     axes.set(xlabel="rounds", ylabel="gap closed (%)" if known else "bound", title=problem.name)
     axes.set_xticks(range(len(values)))
-    figure.savefig(picture, dpi=120)
+    save_figure(figure, picture, 120)
 
 
 def _document(file: Path, report: Report, best: float, closed: tuple[float, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import typer
 from clapas.cli import blocks, output, parameters
 from clapas.cli.progress import telling_of_compilation
 from clapas.errors import SettingsError
+from clapas.io.pictures import save_figure
 from clapas.units import counted, in_dimension
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def draw(structure: Masonry, moved: Settlement | None, path: Path) -> None:
     if moved is not None:
         elevation.draw(axes[1], moved.model, moved.state, hinges=moved.hinges)
         axes[1].set_title(f"'{moved.support}' moved by {moved.bearable:.3g} m: hinges", fontsize=10)
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, 110)
 
 
 # -------------------------------------------------------------------- text output

@@ -52,6 +52,7 @@ from clapas.dynamics.state import State
 from clapas.dynamics.step_problem import StepProblem
 from clapas.dynamics.systems import SystemsInStep, split_velocity
 from clapas.dynamics.warm_start import followed
+from clapas.problems.clusters import ContradictingJoints
 from clapas.problems.contact import ContactProblem
 from clapas.problems.workspace import Workspace
 from clapas.solvers import Solution, solve
@@ -71,6 +72,9 @@ ProblemSolver = Callable[[ContactProblem, Array], Solution]
 LINEARISATIONS = 12  # of nonlinear systems in one step, at most
 INERTIAL = 4  # most rounds in which inertial forces of joined systems follow their velocities
 FOLLOWED = 1e-6  # of the velocities without impulses: a smaller change of these is none
+TOO_MUCH_HELD = (
+    "Where both ends of a rod are held, hold one by a slider along its axis: a rod that bends comes shorter"
+)
 BALANCED = 1e-8  # of the largest impulse: largest imbalance of linearised forces
 
 
@@ -115,7 +119,12 @@ class Instant:
 
     def problem(self, free: Array, joints: JointsInStep | None) -> StepProblem:
         """The contact problem, from the velocities (N, size) without impulses."""
-        stated = self._stated(free, joints)
+        try:
+            stated = self._stated(free, joints)
+        except ContradictingJoints as error:
+            if joints is None or not joints.hold_systems:
+                raise
+            raise ContradictingJoints(f"{error}. {TOO_MUCH_HELD}") from None
         stated.problem.kept = self.kept
         return stated
 

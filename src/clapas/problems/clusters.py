@@ -43,6 +43,10 @@ CONSISTENT = 1e-8  # how well redundant joints must agree, relative to their rig
 REGULARISATION = 1e-13  # of the saddle point matrix, relative to its response: allows redundant rows
 
 
+class ContradictingJoints(ProblemError):
+    """No velocity obeys all rows of J v + b = 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cluster:
     """Velocities coupled by M or by joints.
@@ -97,7 +101,7 @@ class Cluster:
         violation = np.abs(self.J @ v + self.b)
         if violation.max() > CONSISTENT * np.abs(self.b).max():
             row = self.rows[int(np.argmax(violation))]
-            raise ProblemError(
+            raise ContradictingJoints(
                 f"the joints contradict each other: row {row} of J v + b = 0 stays violated by "
                 f"{violation.max():.1e}. Redundant rows must agree with those they repeat"
             )

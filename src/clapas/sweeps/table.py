@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clapas.errors import MissingDependency, SettingsError
+from clapas.io.pictures import save_figure
 from clapas.sweeps.execution import Row, succeeded
 from clapas.units import headed
 
@@ -146,7 +147,7 @@ def draw(
     )
     if others:
         axes.legend()
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, 110)
     return quantity
 
 

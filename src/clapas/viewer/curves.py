@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clapas.errors import SettingsError
+from clapas.io.pictures import save_figure
 from clapas.io.recording import Recording
 from clapas.typing import Array
 from clapas.units import headed, in_dimension
@@ -87,7 +88,7 @@ def plot(recording: Recording, path: str | os.PathLike[str], what: Sequence[str]
             axes.legend(frameon=False, fontsize="small")
     rows[-1].set_xlabel("time (s)")
     rows[0].set_title(recording.path.name, fontsize=10, loc="left")
-    figure.savefig(path, dpi=DPI)
+    save_figure(figure, path, DPI)
     return Path(path)
 
 

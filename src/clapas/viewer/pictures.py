@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from clapas.analysis.instant import Instant
 from clapas.errors import FormatError, MissingDependency, SettingsError, warn
+from clapas.io.pictures import save_figure, whole
 from clapas.io.recording import Recording
 from clapas.units import counted
 from clapas.viewer.colouring import Palette
@@ -75,7 +76,7 @@ def snapshot(
     """
     index = recording.nearest(time)
     figures = _Figures(recording, view, colour, size, [index], forces, fit, zoom)
-    figures.of(index).savefig(path, dpi=DPI)
+    save_figure(figures.of(index), path, DPI)
     return Path(path)
 
 
@@ -225,7 +226,8 @@ def _write_gif(path: Path, pictures: Iterator[Pixels], rate: float) -> None:
         warn(f"a .gif shows at most {FASTEST_GIF} frames a second, not {rate:g}; take fewer frames, or .mp4")
     pause = 10 * round(100 / min(rate, FASTEST_GIF))
     images = [Image.fromarray(pixels).quantize(128) for pixels in pictures]
-    images[0].save(path, save_all=True, append_images=images[1:], duration=pause, loop=0)
+    with whole(path):
+        images[0].save(path, save_all=True, append_images=images[1:], duration=pause, loop=0)
 
 
 def _write_mp4(path: Path, pictures: Iterator[Pixels], rate: float) -> None:

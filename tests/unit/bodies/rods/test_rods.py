@@ -12,15 +12,16 @@ from clapas.bodies.kind import Part, Span, Touches
 from clapas.bodies.rods import Rod, Rods, Support
 from clapas.bodies.rods.equilibrium import equilibrium
 from clapas.dynamics.births import initial_state
-from clapas.dynamics.motions import Oscillation
+from clapas.dynamics.motions import ConstantVelocity, Oscillation
 from clapas.dynamics.neighbours import Neighbours
 from clapas.dynamics.schemes import MoreauJean
 from clapas.dynamics.stepping import step
-from clapas.errors import SceneError
+from clapas.errors import ProblemError, SceneError
 from clapas.geometry import rotations
-from clapas.geometry.shapes import Sphere
+from clapas.geometry.shapes import Box, Sphere
 from clapas.scenes.compilation import compile_scene
 from clapas.scenes.scene import Scene
+from clapas.scenes.simulation import Simulation
 from clapas.typing import Array
 
 STILL = np.zeros(3)
@@ -245,3 +246,24 @@ def test_wrong_supports_and_no_rods_are_refused() -> None:
         Rods(rod)  # type: ignore[arg-type]
     with pytest.raises(SceneError, match="gravity must be 3 numbers, got 2"):
         equilibrium(Rods([rod]), (0, 0))
+
+
+def twisted_between_two_blocks(held_by: str) -> Scene:
+    """A straight rod, its ends fixed to a wall and to a block that turns it past its buckling load."""
+    scene = Scene()
+    scene.law(mu=0.3)
+    rod = Rod(length=0.3, radius=2e-3, density=1100, young=1e7, tangent=(1, 0, 0), elements=4, root="free")
+    scene.add_rods(rod, name="rod")
+    wall = scene.add(Box((0.02, 0.02, 0.02)), (-0.01, 0, 0), fixed=True)
+    turning = ConstantVelocity((0, 0, 0), (40.0, 0, 0))
+    block = scene.add(Box((0.02, 0.02, 0.02)), (0.31, 0, 0), motion=turning)
+    scene.join("fixed", "rod", wall, at=(0, 0, 0))
+    scene.join(held_by, "rod", block, at=(0.3, 0, 0), axis=None if held_by == "fixed" else (1, 0, 0))
+    return scene
+
+
+def test_a_rod_held_at_both_ends_says_what_to_free() -> None:
+    """It cannot come shorter, as it does where it bends: the advice is one that works."""
+    with pytest.raises(ProblemError, match="by a slider along its axis"):
+        Simulation(twisted_between_two_blocks("fixed"), dt=2e-3).step(5)
+    Simulation(twisted_between_two_blocks("slider"), dt=2e-3).step(5)
