@@ -157,7 +157,7 @@ def test_systems_slide_on_a_tread(make):
     scene.law(mu=mu, section=[(1, -1), (1, 1), (-1, 1), (-1, -1)], direction=(1, 0, 0))
     scene.add(clapas.Plane())
     scene.add_system(system)
-    done = run(scene, 50, dt)
+    done = run(scene, 50, dt, tol=1e-9)  # rounding leaves 1e-10 of the stiff rod
     n, *tangent = done.solution.r.sum(axis=0) / dt
     assert n > 0.5 * mass * G
     np.testing.assert_allclose(np.abs(tangent), mu * n, rtol=1e-6)

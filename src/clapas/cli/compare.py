@@ -11,7 +11,6 @@ import typer
 from clapas.cli import output, progress
 from clapas.cli.source import FILE_HELP, load
 from clapas.errors import SettingsError
-from clapas.io.pictures import save_figure
 
 if TYPE_CHECKING:
     from clapas.studies.comparison import Comparison
@@ -93,6 +92,7 @@ def _history(entry: dict[str, Any]) -> dict[str, Any]:
 def _draw(result: Comparison, path: Path) -> None:
     from matplotlib.figure import Figure
 
+    from clapas.io.pictures import save_figure
     from clapas.studies import comparison
 
     figure = Figure(figsize=(11.0, 4.2), layout="constrained")

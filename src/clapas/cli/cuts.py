@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clapas.cli import output
-from clapas.io.pictures import save_figure
 
 if TYPE_CHECKING:
     from clapas.cuts.rounds import Report, Round
@@ -113,6 +112,8 @@ def _print(report: Report, best: float, closed: tuple[float, ...]) -> None:
 def _draw(report: Report, best: float, picture: Path) -> None:
     """Plot the gap closed against the rounds, or the bound where the optimum is not known."""
     from matplotlib.figure import Figure
+
+    from clapas.io.pictures import save_figure
 
     closed, problem = report.gap_closed(best), report.problem
     known = math.isfinite(closed[0])

@@ -12,7 +12,6 @@ import typer
 from clapas.cli import blocks, output, parameters
 from clapas.cli.progress import telling_of_compilation
 from clapas.errors import SettingsError
-from clapas.io.pictures import save_figure
 from clapas.units import counted, in_dimension
 
 if TYPE_CHECKING:
@@ -190,6 +189,7 @@ def draw(structure: Masonry, moved: Settlement | None, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from clapas.analysis import elevation
+    from clapas.io.pictures import save_figure
 
     panels = 1 if moved is None else 2
     figure = Figure(figsize=(8.0 * panels, 5.0), layout="constrained")

@@ -42,7 +42,7 @@ from clapas.solvers.nsgs.dozen import AT_A_TIME, MEASURED
 from clapas.solvers.nsgs.orders import SEVERAL
 from clapas.solvers.solution import History
 from clapas.status import Status
-from clapas.typing import Array, Indices
+from clapas.typing import Array, Indices, Mask
 from clapas.units import counted
 
 AT_START, FINEST = 1e-6, 1e-11
@@ -87,23 +87,35 @@ def begins_with_sweeps(solver: Solver) -> bool:
     return is_plain and solver.max_iterations >= DOZEN and solver.time_limit == np.inf
 
 
-def are_at_rest(solver: Solver, pairs: Indices, velocity: Array, carried: Array, gain: float) -> bool:
+def are_at_rest(
+    solver: Solver, pairs: Indices, movable: Mask, velocity: Array, carried: Array, gain: float
+) -> bool:
     """Whether bodies in contact hardly move, and the impulses at rest should be computed by this module.
 
-    ``pairs`` (n, 2) are the bodies of the contacts, ``velocity`` (N, size) is that at the start of the step,
-    ``carried`` the impulses from before it, and ``gain`` the speed that gravity gives in it. What touches
-    nothing may fly. Few contacts are treated only at the start: later on, sweeps follow the small changes.
+    ``pairs`` (n, 2) are the bodies of the contacts, ``movable`` (N,) those that impulses move, ``velocity``
+    (N, size) is that at the start of the step, ``carried`` the impulses from before it, and ``gain`` the
+    speed that gravity gives in it. What touches nothing may fly, but no wall may move: where a support goes
+    away, other impulses may hold what is to follow it. Few contacts are treated only at the start: later on,
+    sweeps follow the small changes.
     """
     n_contacts = len(pairs)
     if not (SEVERAL <= n_contacts <= MOST_AT_REST or (1 < n_contacts < SEVERAL and not carried.any())):
         return False
-    return hardly_move(solver, velocity, gain, pairs)
-
-
-def hardly_move(solver: Solver, velocity: Array, gain: float, pairs: Indices | None = None) -> bool:
-    """Whether bodies hardly move: all of them, or those in contact; whatever the number of contacts."""
     speed = speed_at_rest(solver, gain)
-    return speed is not None and not _exceeds(velocity, speed, pairs)
+    if speed is None or _exceeds(velocity, speed, pairs):
+        return False
+    return not walls_move(velocity, movable, speed)
+
+
+def hardly_move(solver: Solver, velocity: Array, gain: float) -> bool:
+    """Whether all bodies hardly move, whatever the number of contacts."""
+    speed = speed_at_rest(solver, gain)
+    return speed is not None and float(np.abs(velocity).max(initial=0.0)) <= speed
+
+
+def walls_move(velocity: Array, movable: Mask, speed: float) -> bool:
+    """Whether a body that no impulse moves has a velocity beyond a speed."""
+    return float(np.abs(velocity[~movable]).max(initial=0.0)) > speed
 
 
 def speed_at_rest(solver: Solver, gain: float) -> float | None:
@@ -124,12 +136,10 @@ def set_in_motion(before: Array, after: Array, tol: float, gain: float, pairs: I
     return _exceeds(after, STOPPED * float(np.abs(before[pairs]).max(initial=0.0)), pairs)
 
 
-def _exceeds(velocity: Array, speed: float, pairs: Indices | None) -> bool:
-    """Whether a velocity has a component above a speed: of any body, or of one of the contacts ``pairs``."""
+def _exceeds(velocity: Array, speed: float, pairs: Indices) -> bool:
+    """Whether a velocity of a body of the contacts ``pairs`` (n, 2) has a component above a speed."""
     if float(np.abs(velocity).max(initial=0.0)) <= speed:
         return False  # mostly all is at rest, or the first contacts already move
-    if pairs is None:
-        return True
     return any(float(np.abs(velocity[some]).max(initial=0.0)) > speed for some in (pairs[:SEVERAL], pairs))
 
 

@@ -6,8 +6,8 @@ movable body do not know of each other. Those whose bodies hardly move are there
 to the tolerance of their own velocities, and the others together as without them. Parts of few contacts join
 the others unless these are fast: the error is small then, and the step of few bodies is quicker.
 
-At rest means in the world: what stands on a floor that drives along moves with it, and is solved with the
-others. On several ranks all contacts have one tolerance.
+While a wall moves nothing is set apart: other impulses may hold what is to follow a support that goes away.
+On several ranks all contacts have one tolerance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from clapas.dynamics.resting import speed_at_rest
+from clapas.dynamics.resting import speed_at_rest, walls_move
 from clapas.problems.blocks import BodyBlocks
 from clapas.problems.contact import ContactProblem
 from clapas.solvers.loop import Solver
@@ -53,7 +53,7 @@ def contacts_at_rest(
         return None
     speed = np.abs(velocity[:, : 2 if velocity.shape[1] == 3 else 3]).max(axis=1, initial=0.0)
     least = 2 if (speed > FAST * gain)[pairs].any() else SEVERAL
-    if len(pairs) < least:
+    if len(pairs) < least or walls_move(velocity, movable, slow):
         return None
     is_slow = (np.abs(velocity).max(axis=1) <= slow)[pairs].all(axis=1)
     if is_slow.all() or np.count_nonzero(is_slow) < least:

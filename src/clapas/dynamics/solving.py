@@ -293,14 +293,14 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * at.model.acceleration, at.middle.velocity
     problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
-    pairs = stated.contacts.bodies
+    pairs, movable = stated.contacts.bodies, at.model.movable
     evens = is_held(at.model) and applies(solver, n)
     solution = None
     if evens and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
         solution = solved_evenly(problem, solver, stated.contacts.bodies)
     elif evens and tolerance_at_rest(solver, n, before, gain) < problem.residual(guess) <= solver.tol:
         solution = solved_evenly(problem, solver, stated.contacts.bodies, guess)
-    elif is_between_bodies(problem) and are_at_rest(solver, pairs, before, carried, gain):
+    elif is_between_bodies(problem) and are_at_rest(solver, pairs, movable, before, carried, gain):
         after = rigid_velocities(at.model, problem.motion(guess), before)
         pushed = set_in_motion(before, after, solver.tol, gain, pairs)
         solution = solved_at_rest(problem, solver, guess, pushed)
@@ -308,7 +308,7 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         return solution
     rests = None
     if is_between_bodies(problem):
-        rests = contacts_at_rest(solver, pairs, at.model.movable, before, gain)
+        rests = contacts_at_rest(solver, pairs, movable, before, gain)
     if rests is None:
         solution = _by_solver(problem, solver, guess)
     else:
@@ -328,7 +328,7 @@ def _solved_in_parts(at: Instant, stated: StepProblem, solver: Solver, guess: Ar
     pairs, carried = stated.contacts.bodies[rests], guess[rests]
     part, others = part_of(problem, rests), part_of(problem, ~rests)
     still = None
-    if are_at_rest(solver, pairs, before, carried, gain):
+    if are_at_rest(solver, pairs, at.model.movable, before, carried, gain):
         after = rigid_velocities(at.model, problem.motion(guess), before)
         pushed = set_in_motion(before, after, solver.tol, gain, pairs)
         still = solved_at_rest(part, solver, carried, pushed)

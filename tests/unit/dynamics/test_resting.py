@@ -29,6 +29,8 @@ from clapas.scenes.scene import Scene
 from clapas.solvers import NSGS, Auto, SemismoothNewton
 from clapas.solvers.loop import Solver
 
+MOVABLE = np.ones(3, dtype=bool)
+
 
 def boxes_on_a_floor(count: int) -> Scene:
     scene = Scene()
@@ -143,13 +145,13 @@ def test_bodies_are_at_rest_where_they_are_slow_beside_gravity(
 ) -> None:
     """Few contacts are looked after as long as nothing is carried."""
     impulses, pairs = np.full((n_contacts, 3), carried), np.full((n_contacts, 2), (0, 2))
-    assert are_at_rest(solver, pairs, np.full((3, 6), speed), impulses, gain=0.01) is expected
+    assert are_at_rest(solver, pairs, MOVABLE, np.full((3, 6), speed), impulses, gain=0.01) is expected
 
 
 def test_without_gravity_only_what_stands_still_is_at_rest() -> None:
     none, pairs = np.zeros((0, 3)), np.full((100, 2), (0, 1))
-    assert are_at_rest(Auto(), pairs, np.zeros((3, 6)), none, gain=0.0)
-    assert not are_at_rest(Auto(), pairs, np.full((3, 6), 1e-9), none, gain=0.0)
+    assert are_at_rest(Auto(), pairs, MOVABLE, np.zeros((3, 6)), none, gain=0.0)
+    assert not are_at_rest(Auto(), pairs, MOVABLE, np.full((3, 6), 1e-9), none, gain=0.0)
 
 
 @pytest.mark.parametrize("place", [0, 99])
@@ -157,11 +159,19 @@ def test_bodies_that_touch_nothing_do_not_count(place: int) -> None:
     """A body that flies past a wall at rest changes nothing; one that touches it does, anywhere."""
     none, pairs, velocity = np.zeros((0, 3)), np.full((100, 2), (0, 1)), np.zeros((3, 6))
     velocity[2] = 1.0
-    assert are_at_rest(Auto(), pairs, velocity, none, gain=0.01)
+    assert are_at_rest(Auto(), pairs, MOVABLE, velocity, none, gain=0.01)
     assert not set_in_motion(np.zeros((3, 6)), velocity, 1e-4, 0.01, pairs)
     pairs[place] = 1, 2
-    assert not are_at_rest(Auto(), pairs, velocity, none, gain=0.01)
+    assert not are_at_rest(Auto(), pairs, MOVABLE, velocity, none, gain=0.01)
     assert set_in_motion(np.zeros((3, 6)), velocity, 1e-4, 0.01, pairs)
+
+
+def test_nothing_is_at_rest_while_a_wall_moves() -> None:
+    """Where a support goes away, the impulses of bodies at rest may hold what is to follow it."""
+    none, pairs, velocity = np.zeros((0, 3)), np.full((100, 2), (0, 1)), np.zeros((3, 6))
+    velocity[2, 2] = -0.05
+    assert are_at_rest(Auto(), pairs, MOVABLE, velocity, none, gain=0.01)
+    assert not are_at_rest(Auto(), pairs, np.array([True, True, False]), velocity, none, gain=0.01)
 
 
 def test_a_wall_stands_as_still_while_something_falls_beside_it() -> None:

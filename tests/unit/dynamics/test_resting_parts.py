@@ -86,6 +86,15 @@ def test_parts_are_joined_by_movable_bodies_only() -> None:
     assert contacts_at_rest(Auto(), pairs, movable, velocity, gain=0.01) is None
 
 
+def test_nothing_is_apart_while_a_wall_moves() -> None:
+    pairs = np.repeat([[0, 1], [0, 2]], 80, axis=0)
+    movable, velocity = np.array([False, True, True, False]), np.zeros((4, 6))
+    velocity[2, 0] = 1.0
+    assert contacts_at_rest(Auto(), pairs, movable, velocity, gain=0.01) is not None
+    velocity[3, 2] = -0.05
+    assert contacts_at_rest(Auto(), pairs, movable, velocity, gain=0.01) is None
+
+
 def test_few_contacts_are_left_with_others_that_are_not_fast() -> None:
     pairs = np.repeat([[0, 1], [0, 2]], 4, axis=0)
     movable, velocity = np.array([False, True, True]), np.zeros((3, 6))

@@ -234,7 +234,7 @@ def step_of_few(
     ending = OUT_OF_REACH
     while ending == OUT_OF_REACH:
         n, pairs = len(problem.contacts.gap), problem.contacts.identity[:2].T
-        rests = are_at_rest(solver, pairs, middle.velocity, carried, gained)
+        rests = are_at_rest(solver, pairs, model.movable, middle.velocity, carried, gained)
         if not rests and contacts_at_rest(solver, pairs, model.movable, middle.velocity, gained) is not None:
             return None
         plan = _sweep_plan(solver, rests)
