@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clapas.compiled import WORTH_THREADS, kernel, rounded
-from clapas.compiled.sharing import launch
+from clapas.compiled.sharing import launch, share_visits
 from clapas.compiled.threads import Worker, chunk, thread_count
 from clapas.typing import Array, Indices
 
@@ -25,7 +25,7 @@ def positive(numbers: Array) -> Array:
     if not _is_large(numbers):
         return numbers + 0.0
     copy = np.empty_like(numbers)
-    launch(thread_count(None, len(numbers), len(numbers)), add_zero, numbers, copy)
+    share_visits(len(numbers), add_zero, numbers, copy)
     return copy
 
 

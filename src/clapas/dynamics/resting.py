@@ -101,10 +101,12 @@ def are_at_rest(
     n_contacts = len(pairs)
     if not (SEVERAL <= n_contacts <= MOST_AT_REST or (1 < n_contacts < SEVERAL and not carried.any())):
         return False
+    if hardly_move(solver, velocity, gain):
+        return True
     speed = speed_at_rest(solver, gain)
-    if speed is None or _exceeds(velocity, speed, pairs):
-        return False
-    return not walls_move(velocity, movable, speed)
+    return speed is not None and not (
+        walls_move(velocity, movable, speed) or _exceeds(velocity, speed, pairs)
+    )
 
 
 def hardly_move(solver: Solver, velocity: Array, gain: float) -> bool:

@@ -58,7 +58,7 @@ from clapas.problems.workspace import Workspace
 from clapas.solvers import Solution, solve
 from clapas.solvers.loop import Solver
 from clapas.status import Status
-from clapas.typing import Array, Mask
+from clapas.typing import Array, Indices, Mask
 
 JOINT_ROUNDS = 12  # most iterations for the rows of joints and the gyroscopic term without contacts
 LET_GO = (1e-4, 1e-3, 1e-2, 1e-1)  # singular values of motions that joints let go, where those vary too much
@@ -293,22 +293,19 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
         return at.solved_by(stated.problem, guess)
     gain, before = at.dt * at.model.acceleration, at.middle.velocity
     problem, n, carried = stated.problem, len(stated.contacts), at.start.impulses.impulse
-    pairs, movable = stated.contacts.bodies, at.model.movable
+    pairs, movable, between = stated.contacts.bodies, at.model.movable, is_between_bodies(problem)
     evens = is_held(at.model) and applies(solver, n)
     solution = None
     if evens and not guess.any() and begins_at_rest(solver, n, before, carried, gain):
-        solution = solved_evenly(problem, solver, stated.contacts.bodies)
+        solution = solved_evenly(problem, solver, pairs)
     elif evens and tolerance_at_rest(solver, n, before, gain) < problem.residual(guess) <= solver.tol:
-        solution = solved_evenly(problem, solver, stated.contacts.bodies, guess)
-    elif is_between_bodies(problem) and are_at_rest(solver, pairs, movable, before, carried, gain):
-        after = rigid_velocities(at.model, problem.motion(guess), before)
-        pushed = set_in_motion(before, after, solver.tol, gain, pairs)
+        solution = solved_evenly(problem, solver, pairs, guess)
+    elif between and are_at_rest(solver, pairs, movable, before, carried, gain):
+        pushed = _pushed(at, problem, solver, guess, pairs)
         solution = solved_at_rest(problem, solver, guess, pushed)
     if solution is not None:
         return solution
-    rests = None
-    if is_between_bodies(problem):
-        rests = contacts_at_rest(solver, pairs, movable, before, gain)
+    rests = contacts_at_rest(solver, pairs, movable, before, gain) if between else None
     if rests is None:
         solution = _by_solver(problem, solver, guess)
     else:
@@ -318,20 +315,25 @@ def _solution(at: Instant, stated: StepProblem, solver: Solver, guess: Array) ->
     return solution
 
 
+def _pushed(at: Instant, problem: ContactProblem, solver: Solver, guess: Array, pairs: Indices) -> bool:
+    """Whether the impulses of a guess set the bodies of some contacts in motion, which are at rest."""
+    before = at.middle.velocity
+    after = rigid_velocities(at.model, problem.motion(guess), before)
+    return set_in_motion(before, after, solver.tol, at.dt * at.model.acceleration, pairs)
+
+
 def _by_solver(problem: ContactProblem, solver: Solver, guess: Array) -> Solution:
     return solved_from_near(problem, solver, guess) or solve(problem, solver, guess, check=False)
 
 
 def _solved_in_parts(at: Instant, stated: StepProblem, solver: Solver, guess: Array, rests: Mask) -> Solution:
     """The solution where some parts are at rest and others move."""
-    problem, gain, before = stated.problem, at.dt * at.model.acceleration, at.middle.velocity
+    problem, gain = stated.problem, at.dt * at.model.acceleration
     pairs, carried = stated.contacts.bodies[rests], guess[rests]
     part, others = part_of(problem, rests), part_of(problem, ~rests)
     still = None
-    if are_at_rest(solver, pairs, at.model.movable, before, carried, gain):
-        after = rigid_velocities(at.model, problem.motion(guess), before)
-        pushed = set_in_motion(before, after, solver.tol, gain, pairs)
-        still = solved_at_rest(part, solver, carried, pushed)
+    if are_at_rest(solver, pairs, at.model.movable, at.middle.velocity, carried, gain):
+        still = solved_at_rest(part, solver, carried, _pushed(at, problem, solver, guess, pairs))
     still = still or _by_solver(part, solver, carried)
     return joined(problem, solver, rests, still, _by_solver(others, solver, guess[~rests]))
 

@@ -25,6 +25,7 @@ from clapas.bodies.rigid.motion import (
     work,
 )
 from clapas.compiled import kernel, put, rounded
+from clapas.compiled.tables import unsigned
 from clapas.dynamics.few.tables import (
     CarriedImpulses,
     ContactArrays,
@@ -242,14 +243,8 @@ def settle(
         return UNSETTLED, 0
     for i in range(len(r)):
         for k in range(len(sizes.components)):
-            r[i, k] = plus_zero(r[i, k])
+            r[i, k] = unsigned(r[i, k])
     return SETTLED, sweeps
-
-
-@rounded
-def plus_zero(x: float) -> float:
-    """The number, with −0.0 replaced by 0.0."""
-    return x + 0.0
 
 
 @kernel
@@ -280,7 +275,7 @@ def respond(
     for body in range(len(movable)):
         if movable[body]:
             for k in range(len(sizes.body)):
-                plain[body, k] = plus_zero(inverse_root[body, k] * y[rigid.number[body], k])
+                plain[body, k] = unsigned(inverse_root[body, k] * y[rigid.number[body], k])
     number = 0
     for body in range(len(gyrates)):
         number += gyrates[body]
